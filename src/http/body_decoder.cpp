@@ -151,20 +151,23 @@ void BodyDecoder::take_size(char c) {
     } else if (state_ == State::size_more && c == '\r') {
         state_ = State::size_lf;
     } else if (state_ == State::size_more && c == ';') {
-        counted_ = 0;
+        counted_ = 1;
         state_ = State::extension;
-        take_extension(c);
+        extension_ = ChunkExtension::before_name;
     } else {
         fail(state_ == State::size_more && c == '\n' ? Fault::bad_line_end : Fault::bad_chunk);
     }
 }
 
 void BodyDecoder::take_extension(char c) {
-    if (c == '\r') {
+    if (c == '\r' && is_complete(extension_)) {
         state_ = State::size_lf;
-    } else if (++counted_ > extension_max_ || !is(value_char, c)) {
-        fail(c == '\n' ? Fault::bad_line_end : Fault::bad_chunk);
+        return;
     }
+    const auto after = http::next(extension_, c);
+    if (++counted_ > extension_max_ || !after)
+        return fail(c == '\n' ? Fault::bad_line_end : Fault::bad_chunk);
+    extension_ = *after;
 }
 
 void BodyDecoder::take_trailer_name(char c) {

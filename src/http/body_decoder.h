@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "http/chunk_extension.h"
 #include "http/fault.h"
 #include "http/message.h"
 #include "http/progress.h"
@@ -88,6 +89,7 @@ private:
     std::uint32_t trailer_max_ = 0;
     std::uint32_t counted_ = 0;  // bytes of the extension or trailer, or digits of a size, so far
     State state_ = State::complete;
+    ChunkExtension extension_{};
     Fault fault_ = Fault::none;
     std::uint8_t name_size_ = 0;
     std::array<char, name_max> name_{};

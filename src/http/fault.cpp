@@ -25,7 +25,7 @@ int status_of(Fault fault) {
         case Fault::too_many_fields:
         case Fault::trailer_too_large: return 431;
         case Fault::unknown_method:
-        case Fault::upgrade: return 501;
+        case Fault::websocket: return 501;
         case Fault::bad_status_line:
         case Fault::unasked_upgrade:
         case Fault::too_many_interims: return 502;
@@ -62,8 +62,7 @@ std::string_view sentence_of(Fault fault) {
         case Fault::bad_host:
             return "Host is missing, repeated, malformed, or differs from the request target's.";
         case Fault::bad_expect: return "The Expect field may only be \"100-continue\".";
-        case Fault::upgrade:
-            return "WebSockets and other upgrades of the connection are not supported.";
+        case Fault::websocket: return "WebSockets are not supported.";
         case Fault::bad_status_line: return "The status line is malformed.";
         case Fault::unasked_upgrade:
             return "The answer switches protocols, but the request did not ask for that.";
@@ -97,7 +96,7 @@ std::string_view name_of(Fault fault) {
         case Fault::target_too_long: return "target_too_long";
         case Fault::bad_host: return "bad_host";
         case Fault::bad_expect: return "bad_expect";
-        case Fault::upgrade: return "upgrade";
+        case Fault::websocket: return "websocket";
         case Fault::bad_status_line: return "bad_status_line";
         case Fault::unasked_upgrade: return "unasked_upgrade";
         case Fault::too_many_interims: return "too_many_interims";

@@ -32,7 +32,7 @@ enum class Fault : std::uint8_t {
     target_too_long,
     bad_host,    // missing, repeated, malformed, or different from the absolute-form's host
     bad_expect,  // anything but one 100-continue
-    upgrade,     // asks for another protocol (h2c is ignored instead, as RFC 9110 allows)
+    websocket,   // asks for a WebSocket (offers of other protocols are ignored)
     // in responses
     bad_status_line,
     unasked_upgrade,    // status 101

@@ -7,6 +7,7 @@
 #include "http/authority.h"
 #include "http/chars.h"
 #include "http/fields.h"
+#include "http/list.h"
 #include "http/target.h"
 #include "http/version.h"
 
@@ -148,11 +149,13 @@ Fault RequestParser::take_expect(std::string_view value) {
     return Fault::none;
 }
 
-/// Declines h2c by ignoring it, because Java's client offers it with every first request. Ignores
-/// every Upgrade in HTTP/1.0, as RFC 9110 says.
-Fault RequestParser::take_upgrade(std::string_view value) {
-    if (head_.version == Version::http_1_0 || is_named(value, "h2c")) return Fault::none;
-    return Fault::upgrade;
+/// Ignores offers of other protocols, as RFC 9110 allows: Java's client offers h2c with every first
+/// request. Only a WebSocket is refused, because its client has no use for any other answer.
+Fault RequestParser::take_upgrade(std::string_view value) const {
+    if (head_.version == Version::http_1_0) return Fault::none;
+    while (!value.empty())
+        if (is_named(cut_element(value), "websocket")) return Fault::websocket;
+    return Fault::none;
 }
 
 Fault RequestParser::finish(std::string_view bytes) {

@@ -57,7 +57,7 @@ private:
     Fault take_field(std::string_view line, std::string_view bytes);
     Fault take_host(Place value, std::string_view bytes);
     Fault take_expect(std::string_view value);
-    Fault take_upgrade(std::string_view value);
+    [[nodiscard]] Fault take_upgrade(std::string_view value) const;
     Fault finish(std::string_view bytes);
     void resolve(std::string_view bytes);
 

@@ -92,7 +92,8 @@ TEST(Chunked, IgnoresShortExtensions) {
         {"quoted", chunked("5;a=\"b;c\"\r\nhello\r\n0\r\n\r\n"), hello},
         {"several", chunked("5;a;b=c;d\r\nhello\r\n0;e\r\n\r\n"), hello},
         {"space within", chunked("5; a = b\r\nhello\r\n0\r\n\r\n"), hello},
-        {"empty", chunked("5;\r\nhello\r\n0\r\n\r\n"), hello},
+        {"escaped", chunked("5;a=\"\\\"b\"\r\nhello\r\n0\r\n\r\n"), hello},
+        {"blanks at the end", chunked("5;a \t;b=c \r\nhello\r\n0\r\n\r\n"), hello},
         {"of the last", chunked("0;a=b\r\n\r\n"), empty},
         {"the longest", chunked("5;" + std::string(255, 'a') + "\r\nhello\r\n0\r\n\r\n"), hello},
         {"too long", chunked("5;" + std::string(256, 'a')), empty + " fault bad_chunk"},
@@ -105,6 +106,18 @@ TEST(Chunked, IgnoresShortExtensions) {
         {"control", chunked("5;a\x01\r\nhello"), empty + " fault bad_chunk"},
         {"delete", chunked("5;\x7f\r\nhello"), empty + " fault bad_chunk"},
     });
+}
+
+TEST(Chunked, RefusesMalformedExtensions) {
+    Rows rows;
+    for (const std::string& extension :
+         {";"s,         "; "s,     ";\t"s,    ";;"s,         ";;a"s,        ";a;"s,
+          ";a;;b"s,     ";=b"s,    ";a="s,    ";a= "s,       ";a=;b"s,      ";a b"s,
+          ";a=b c"s,    ";a=b=c"s, ";a=\"b"s, ";a=\"b\\\""s, ";a=\"b\"c"s,  ";\"a\""s,
+          ";a=b\"c\""s, ";a,b"s,   ";a/b"s,   ";\xc3\xa4"s,  ";a=\xc3\xa4"s})
+        rows.push_back({"[" + extension + "]", chunked("5" + extension + "\r\nhello\r\n0\r\n\r\n"),
+                        empty + " fault bad_chunk"});
+    expect_requests(rows);
 }
 
 TEST(Chunked, ChecksAndDropsTrailers) {

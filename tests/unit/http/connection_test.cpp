@@ -80,7 +80,7 @@ TEST(Expect, IsOnlyEverOneHundredContinue) {
     });
 }
 
-TEST(Upgrade, IsRefusedUnlessItIsH2c) {
+TEST(Upgrade, IsIgnoredUnlessItAsksForAWebSocket) {
     expect_requests({
         {"h2c", with_field("Upgrade: h2c"), "GET / keep"},
         {"h2c as java sends it",
@@ -88,14 +88,19 @@ TEST(Upgrade, IsRefusedUnlessItIsH2c) {
                     "AAEAAEAAAAIAAAAB"),
          "GET / keep"},
         {"h2c in capitals", with_field("Upgrade: H2C"), "GET / keep"},
-        {"websocket", with_field("Upgrade: websocket"), "fault upgrade"},
+        {"websocket", with_field("Upgrade: websocket"), "fault websocket"},
         {"websocket asked for", with_field("Connection: Upgrade\r\nUpgrade: websocket"),
-         "fault upgrade"},
-        {"websocket and h2c", with_field("Upgrade: websocket, h2c"), "fault upgrade"},
-        {"h2c, then websocket", with_field("Upgrade: h2c\r\nUpgrade: websocket"), "fault upgrade"},
-        {"tls", with_field("Upgrade: TLS/1.0"), "fault upgrade"},
-        {"h2", with_field("Upgrade: h2"), "fault upgrade"},
-        {"empty", with_field("Upgrade:"), "fault upgrade"},
+         "fault websocket"},
+        {"websocket and h2c", with_field("Upgrade: websocket, h2c"), "fault websocket"},
+        {"h2c, then websocket", with_field("Upgrade: h2c\r\nUpgrade: websocket"),
+         "fault websocket"},
+        {"tls", with_field("Upgrade: TLS/1.0"), "GET / keep"},
+        {"h2", with_field("Upgrade: h2"), "GET / keep"},
+        {"several unknown ones", with_field("Upgrade: a/1, b ,, c"), "GET / keep"},
+        {"websocket in capitals", with_field("Upgrade: WebSocket"), "fault websocket"},
+        {"websocket last", with_field("Upgrade: a, b,websocket"), "fault websocket"},
+        {"nearly a websocket", with_field("Upgrade: websockets, web socket"), "GET / keep"},
+        {"empty", with_field("Upgrade:"), "GET / keep"},
         {"in 1.0 it is ignored", in_1_0("Upgrade: websocket\r\n"), "GET / close"},
         {"a name of its length", with_field("Referer: websocket"), "GET / keep"},
         {"insecure requests", with_field("Upgrade-Insecure-Requests: 1"), "GET / keep"},

@@ -20,6 +20,17 @@ Rows refused(const std::vector<std::string>& targets) {
     return rows;
 }
 
+TEST(Target, HasNoOverlongCharacters) {
+    const std::vector<std::string> lax = {
+        "%c0%af",       "%C1%bF",          "%e0%80%af",         "%E0%9f%bf",
+        "%f0%80%80%af", "%f8%80%80%80%af", "%fc%80%80%80%80%af"};
+    for (const std::string& slash : lax)
+        expect_requests(refused({"/" + slash, "/a/.." + slash + "b", "/?" + slash, "/a?b=" + slash,
+                                 "/%" + slash.substr(1) + "/%41", "http://a/" + slash}));
+    expect_requests(accepted({"/%c3%a4", "/%e0%a0%80", "/%f0%90%80%80", "/%c0", "/%c0propos",
+                              "/%c0%41", "/%e9t%e9", "/%ff%fe", "/%25c0%25af", "/?%", "/?%c0%a"}));
+}
+
 TEST(Target, IsAPathWithAQuery) {
     expect_requests(accepted({
         "/",

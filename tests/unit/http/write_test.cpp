@@ -115,7 +115,7 @@ TEST(Fault, HasAStatusASentenceAndAName) {
     EXPECT_EQ(status_of(Fault::target_too_long), 414);
     EXPECT_EQ(status_of(Fault::bad_expect), 417);
     EXPECT_EQ(status_of(Fault::head_too_large), 431);
-    EXPECT_EQ(status_of(Fault::upgrade), 501);
+    EXPECT_EQ(status_of(Fault::websocket), 501);
     EXPECT_EQ(status_of(Fault::unknown_method), 501);
     EXPECT_EQ(status_of(Fault::bad_version), 505);
 }
