@@ -51,6 +51,10 @@ std::expected<void, Objection> read_own_field(const http::Field& field, Arrival&
 
 bool is_own_field(std::string_view name) { return http::has_name_prefix(name, own_field_prefix); }
 
+/// True if a worker may take the field for another one: CGI and WSGI read X_Forwarded_For and
+/// X-Forwarded-For as the same name.
+bool is_ambiguous(std::string_view name) { return name.contains('_'); }
+
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
 bool is_json(const http::RequestHead& head) {
@@ -175,7 +179,7 @@ void append_forwarded_fields(std::string& out, const Forwarded& from) {
         if (http::is_hop_by_hop(field, from.head.fields)) continue;
         if (is_own_field(field.name) || AccessControl::is_key_field(field.name, from.keys))
             continue;
-        if (http::is_named(field.name, "host")) continue;
+        if (http::is_named(field.name, "host") || is_ambiguous(field.name)) continue;
         if (http::is_named(field.name, forwarded))
             add_hop(field.value);
         else

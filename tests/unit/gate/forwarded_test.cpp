@@ -59,6 +59,14 @@ TEST(Forwarded, DropsOurOwnFieldsSoThatNobodyForgesThem) {
     EXPECT_EQ(of_fields("traceparent: 00-ab\r\n"), "traceparent: 00-ab\r\n");
 }
 
+TEST(Forwarded, DropsFieldsWhoseUnderscoresCouldBeTakenForDashes) {
+    EXPECT_EQ(of_fields("Turnpike_Job: forged\r\nX_Forwarded_For: 1.2.3.4\r\n"
+                        "X_Forwarded-For: 1.2.3.4\r\nx_real_ip: 1\r\nContent_Length: 9\r\n"
+                        "Transfer_Encoding: chunked\r\nauthorization_: a\r\n_: b\r\n_a: c\r\n"),
+              "");
+    EXPECT_EQ(of_fields("X-Odd: a_b\r\n"), "X-Odd: a_b\r\n");
+}
+
 TEST(Forwarded, AddsTheAddressOfTheClient) {
     EXPECT_EQ(forwarded(get()),
               "Host: localhost:8000\r\nX-Forwarded-For: 10.1.1.1\r\nTurnpike-Job: abc\r\n");
