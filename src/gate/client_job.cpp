@@ -22,10 +22,11 @@ ClientJob::ClientJob(const ConnectionDeps& deps, const Peer& peer) : deps_(deps)
     record_.client.assign(peer_.text);
 }
 
-void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, std::string_view key) {
+void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key) {
     arrival_ = std::move(arrival);
     arrived_at_ = deps_.clock.now();
-    record_.key.assign(key);
+    record_.key.assign(key == nullptr ? std::string_view() : key->name);
+    record_.key_id = key == nullptr ? 0 : key->id();
     record_.pool.assign(deps_.config.pools[arrival_.pool.value].name);
     record_.arrived_unix_ns = deps_.clock.unix_ns(arrived_at_);
     record_.method.assign(http::name_of(head.method));

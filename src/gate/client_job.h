@@ -13,6 +13,7 @@
 #include "core/action.h"
 #include "gate/arrival.h"
 #include "gate/connection_deps.h"
+#include "gate/keys.h"
 #include "gate/reply.h"
 #include "stream/exchange.h"
 #include "stream/trouble.h"
@@ -33,8 +34,8 @@ public:
 
     ClientJob(const ConnectionDeps& deps, const Peer& peer);
 
-    /// Begins the record of a request that may become a job. `key` is the name of the caller's key.
-    void arrive(Arrival arrival, const http::RequestHead& head, std::string_view key);
+    /// Begins the record of a request that may become a job. `key` is nullptr if it came without.
+    void arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key);
     /// Notes that the request never becomes a job, and logs it.
     void refuse(const Objection& objection, EndReason reason);
     /// Opens the exchange, and fills in the head of the request. `reader` gets the answer.

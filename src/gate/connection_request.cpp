@@ -93,7 +93,7 @@ void Connection::take_job(const http::RequestHead& head, const Caller& caller) {
     const auto arrival = deps_.router.route(head);
     if (!arrival) return answer_problem(arrival.error());
     declared_ = head.length;
-    job_.arrive(*arrival, head, caller.key == nullptr ? std::string_view() : caller.key->name);
+    job_.arrive(*arrival, head, caller.key);
     if (declared_ > deps_.config.gate.body_max.count) {
         const Objection objection{Problem::body_too_large,
                                   "Content-Length is " + std::to_string(declared_)};

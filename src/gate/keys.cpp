@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -135,6 +136,12 @@ std::string now_as_text() {
 }
 
 }  // namespace
+
+std::uint64_t ApiKey::id() const {
+    std::uint64_t id = 0;
+    std::memcpy(&id, hash.data(), sizeof id);
+    return id;
+}
 
 std::string keys_path(std::string_view xdg_config_home, std::string_view home) {
     if (xdg_config_home.starts_with('/')) return std::string(xdg_config_home) + "/turnpike/keys";

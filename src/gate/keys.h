@@ -31,6 +31,9 @@ struct ApiKey {
     Access access = Access::plain;
     KeyHash hash{};
     std::string created;
+
+    /// Returns a number that tells the key from others of the same name, earlier or later.
+    [[nodiscard]] std::uint64_t id() const;
 };
 
 inline constexpr std::size_t key_name_bytes_max = 64;

@@ -202,7 +202,9 @@ std::string pools_not_ready(const OwnRouteDeps& deps) {
 }
 
 bool may_see(const Caller& caller, const JobRecord& record) {
-    return caller.is_admin || (caller.key != nullptr && caller.key->name == record.key.view());
+    if (caller.is_admin) return true;
+    return caller.key != nullptr && caller.key->name == record.key.view() &&
+           caller.key->id() == record.key_id;
 }
 
 std::string job_page(const OwnRouteDeps& deps, const JobRecord& record, const Caller& caller) {

@@ -43,8 +43,9 @@ struct JobRecord {
     int status = 0;  // 0 if no answer was sent
     Bytes bytes_in;
     Bytes bytes_out;
-    Text<64> client;  // address and port
-    Text<64> key;     // the name of its API key; empty if it came without one
+    Text<64> client;           // address and port
+    Text<64> key;              // the name of its API key; empty if it came without one
+    std::uint64_t key_id = 0;  // which key of that name, since a new key may get an old one's name
     Text<8> method;
     Text<128> path;  // without the query, which may hold secrets
     Outcome outcome = Outcome::finished;
