@@ -51,7 +51,14 @@ def _refuse_constant(word: str) -> Any:
     raise BadInput(f"the body is not JSON: it contains {word}, which JSON does not allow")
 
 
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise BadInput(f"the body is not usable: {text[:40]} is too large for a number")
+    return value
+
+
+_decoder = json.JSONDecoder(parse_float=_finite_float, parse_constant=_refuse_constant)
 _scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
