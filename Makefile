@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 SEEDS ?= 1..20000
 FUZZ_SECONDS ?= 60
-TESTED_WITH = chromium chromium-driver python3-selenium python3-multipart python3-torch python3-mypy python3-django python3-falcon python3-quart python3-uvloop
+TESTED_WITH = nginx-light haproxy nodejs chromium chromium-driver python3-selenium python3-multipart python3-torch python3-mypy python3-django python3-falcon python3-quart python3-uvloop
 COVERAGE_CORE_MIN ?= 95
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp')
 

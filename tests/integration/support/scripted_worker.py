@@ -157,9 +157,19 @@ class ScriptedWorker:
         while (line := stream.readline().decode("latin-1")) not in ("\r\n", ""):
             name, value = line.split(":", 1)
             headers.append((name.lower(), value.strip()))
-        length = int(dict(headers).get("content-length", 0))
-        body = stream.read(length) if self.reads_bodies else b""
+        body = self._read_body(stream, dict(headers)) if self.reads_bodies else b""
         return Request(connection, method, target, headers, body)
+
+    def _read_body(self, stream, headers):
+        if headers.get("transfer-encoding", "").lower() != "chunked":
+            return stream.read(int(headers.get("content-length", 0)))
+        body = b""
+        while size := int(stream.readline(), 16):
+            body += stream.read(size)
+            stream.readline()
+        while stream.readline() != b"\r\n":
+            pass  # a trailer
+        return body
 
 
 def echo(request):
