@@ -372,14 +372,18 @@ std::vector<ExchangePtr> NativeAttempts::aboard() const {
     return exchanges;
 }
 
+void NativeAttempts::blame(const Trouble& trouble) {
+    for (const auto& attempt : attempts_)
+        if (attempt->state != NativeAttempt::State::free && is_current(*attempt))
+            attempt->exchange->attempt.trouble = trouble;
+}
+
 void NativeAttempts::close(const Trouble& end_of_worker) {
+    if (!end_of_worker.is_none()) blame(end_of_worker);
     for (const auto& attempt : attempts_) {
         if (attempt->state == NativeAttempt::State::free) continue;
-        Exchange& exchange = *attempt->exchange;
-        if (is_current(*attempt)) {
-            if (!end_of_worker.is_none()) exchange.attempt.trouble = end_of_worker;
-            if (attempt->state == NativeAttempt::State::flowing) exchange.answer.break_off();
-        }
+        if (attempt->state == NativeAttempt::State::flowing && is_current(*attempt))
+            attempt->exchange->answer.break_off();
         give_back(*attempt);
     }
 }

@@ -78,6 +78,8 @@ public:
     /// Adds the stacks to the records of the jobs of these attempts.
     void add_stacks(std::span<const AttemptId> attempts, std::string_view text);
     [[nodiscard]] std::vector<ExchangePtr> aboard() const;
+    /// Makes this the trouble of each job aboard.
+    void blame(const Trouble& trouble);
     /// Makes the worker's end the trouble of each job aboard, and then forgets the jobs. If it has
     /// no cause, each job keeps its own trouble.
     void close(const Trouble& end_of_worker);

@@ -224,6 +224,8 @@ void NativeWorker::misbehaved(const std::string& how) {
     hello_alarm_.cancel();
     process_.set_trouble({.told = how});
     process_.output().remark(how);
+    // The engine may end its jobs before the process has exited.
+    attempts_.blame({.cause = Cause::worker_ended, .told = how, .said = process_.last_words()});
     deps_.deliver(WorkerMisbehaved{worker_});
 }
 

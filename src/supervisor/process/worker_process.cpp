@@ -213,12 +213,17 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     deps_.deliver(WorkerExited{worker_});
 }
 
+std::string WorkerProcess::last_words() {
+    output().read_now();
+    return turnpike::last_words(ending());
+}
+
 /// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
 Trouble WorkerProcess::trouble_for_jobs() const {
     const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
     return {.cause = is_known ? Cause::worker_ended : Cause::worker_died,
             .told = is_known ? trouble_before_.told : end_.how,
-            .said = last_words(ending())};
+            .said = turnpike::last_words(ending())};
 }
 
 WorkerEnding WorkerProcess::ending() const {

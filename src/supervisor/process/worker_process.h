@@ -125,6 +125,8 @@ public:
     void terminate(Reason why);
     void kill(Reason why);
 
+    /// Returns the last lines that the worker printed.
+    [[nodiscard]] std::string last_words();
     /// Sets the lane's latest trouble; an empty one clears it.
     void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] WorkerFacts& facts() { return deps_.lanes[lane_.value].of(worker_); }

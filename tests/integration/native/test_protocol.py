@@ -129,20 +129,24 @@ class Breaches(ProtocolCase):
         lane = self.number_of(gate, fault)
         if task is not None:
             gate.wait_lane(lane, "ready", *RETIRED)
-            self.answer_of(gate, f"/-/to/{fault}/predict", task)
+            answer = self.answer_of(gate, f"/-/to/{fault}/predict", task)
+            if answer is not None and answer.status == 502:
+                how = words.removesuffix(": the end")  # what the worker printed is not for the client
+                self.assertIn(how, answer.json()["detail"], "the client reads how the worker ended")
         found = self.wait_trouble(gate, words, lane, RETIRED)
         self.wait_log(gate, words.rpartition(": ")[2], lane)
         if found["pid"]:
             self.assert_gone(found["pid"])
 
     def answer_of(self, gate, target, task):
-        """Returns the answer: a problem, or the part of a stream that came before the breach."""
+        """Returns the answer, or None if it was a stream that broke off."""
         try:
             answer = gate.post(task, target)
         except Truncated:
-            return
+            return None
         if "descriptor_without_flag" not in target:
             self.assertGreaterEqual(answer.status, 500, answer)
+        return answer
 
     def test_breaches_before_ready(self):
         self.assert_retired(UNTIL_READY)
