@@ -35,8 +35,8 @@ std::expected<std::string, std::string> gpu_name(const Node& node) {
     if (is_index) return std::to_string(std::stoi(name));  // "00" is 0
     if (is_long) return name;
     return std::unexpected(
-        quoted(name) + R"( is not a GPU: use an index such as 0, a UUID such as "GPU-8f6a…" or )"
-                       R"(the name of a MIG device)");
+        in_quotes(name) + R"( is not a GPU: use an index such as 0, a UUID such as "GPU-8f6a…" or )"
+                          R"(the name of a MIG device)");
 }
 
 Flaws wrong_kind(std::string_view wanted, const Node& node) {
@@ -55,7 +55,7 @@ struct Assign {
             return one(R"(needs a unit: "500ms", "30s", "10min" or "10m", "1h", "30d")");
         if (text == nullptr) return wrong_kind(R"(a duration such as "30s")", node);
         const auto parsed = parse_duration(*text);
-        if (!parsed) return one(quoted(*text) + ' ' + parsed.error());
+        if (!parsed) return one(in_quotes(*text) + ' ' + parsed.error());
         return bounded(time, *parsed);
     }
 
@@ -67,7 +67,7 @@ struct Assign {
         const auto* text = std::get_if<std::string>(&node.value);
         if (text == nullptr) return wrong_kind(R"(a size such as "64MiB")", node);
         const auto parsed = parse_bytes(*text);
-        if (!parsed) return one(quoted(*text) + ' ' + parsed.error());
+        if (!parsed) return one(in_quotes(*text) + ' ' + parsed.error());
         return bounded(size, *parsed);
     }
 
@@ -96,7 +96,7 @@ struct Assign {
         const auto* value = std::get_if<std::string>(&node.value);
         if (value == nullptr) return wrong_kind("a string", node);
         const auto taken = text.take(draft, *value);
-        return taken ? Flaws{} : one(quoted(*value) + ' ' + taken.error());
+        return taken ? Flaws{} : one(in_quotes(*value) + ' ' + taken.error());
     }
 
     Flaws operator()(const ListKey& list) const {
@@ -167,7 +167,7 @@ struct Assign {
 std::string item_path(std::size_t item) { return '[' + std::to_string(item) + ']'; }
 
 std::string entry_path(const std::string& name) {
-    return '.' + (is_bare_key(name) ? name : quoted(name));
+    return '.' + (is_bare_key(name) ? name : in_quotes(name));
 }
 
 std::vector<Flaw> assign(const Key& key, const Node& node, Draft& draft) {

@@ -106,7 +106,7 @@ void read_host(Reading& reading, const std::string& text) {
     if (host)
         reading.draft.config.gate.listen.host = std::move(*host);
     else
-        reading.add_mistake("gate.listen", quoted(text) + ' ' + host.error());
+        reading.add_mistake("gate.listen", in_quotes(text) + ' ' + host.error());
 }
 
 }  // namespace

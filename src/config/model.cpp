@@ -62,7 +62,7 @@ std::expected<ModelChoice, std::string> parse_model(std::string_view text) {
     model.name = text.substr(colon + 1);
     if (!is_identifier(model.name))
         return std::unexpected("must have the name of a class or an object after the colon; " +
-                               turnpike::quoted(model.name) + " is not a valid name");
+                               turnpike::in_quotes(model.name) + " is not a valid name");
     return model;
 }
 

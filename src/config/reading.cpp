@@ -67,7 +67,7 @@ public:
     void read(const Table& table, const Spot& spot) {
         for (const auto& [key, node] : table) {
             if (!is_bare_key(key)) {  // a dot or a star in a key could imitate another path
-                const std::string path = spot.within(quoted(key)).path;
+                const std::string path = spot.within(in_quotes(key)).path;
                 reading_.sources.origins[path] = {.line = node.line};
                 reading_.add_mistake(path, "unknown key");
                 continue;
@@ -107,7 +107,7 @@ private:
             if (!is_name(name)) {
                 reading_.sources.origins["pool"] = {.line = node.line};
                 reading_.add_mistake(
-                    "pool", quoted(name) + " is not a valid name: " + std::string(name_rule));
+                    "pool", in_quotes(name) + " is not a valid name: " + std::string(name_rule));
                 continue;
             }
             reading_.draft.pool = {};

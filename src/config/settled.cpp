@@ -77,9 +77,9 @@ void check_claims(Reading& reading) {
         const std::vector<std::string>& names = pool.config.models;
         for (std::size_t i = 0; i < attach.size(); ++i)
             workers.claim(attach[i].host + ' ' + std::to_string(attach[i].port) + attach[i].prefix,
-                          quoted(attach[i].text), path_of(pool, "attach", i));
+                          in_quotes(attach[i].text), path_of(pool, "attach", i));
         for (std::size_t i = 0; i < names.size(); ++i)
-            models.claim(names[i], quoted(names[i]), path_of(pool, "models", i));
+            models.claim(names[i], in_quotes(names[i]), path_of(pool, "models", i));
     }
 }
 

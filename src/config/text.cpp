@@ -12,7 +12,7 @@ bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     constexpr std::size_t length_max = 80;
     std::string result = "\"";
     for (const char c : text.substr(0, length_max)) result += is_control(c) ? '?' : c;

@@ -10,7 +10,7 @@
 namespace turnpike {
 
 /// Returns the text in quotes, on one line, cut if it is long.
-[[nodiscard]] std::string quoted(std::string_view);
+[[nodiscard]] std::string in_quotes(std::string_view);
 
 /// True if TOML accepts the text as a key without quotes.
 [[nodiscard]] bool is_bare_key(std::string_view);

@@ -105,7 +105,7 @@ void check_model_files(Reading& reading) {
         const ModelChoice& model = pool.config.worker.model;
         if (model.kind == ModelChoice::Kind::none) continue;
         if (const std::string problem = problem_with_file(model); !problem.empty())
-            reading.add_mistake(path_of(pool, "model"), quoted(model.text) + ' ' + problem);
+            reading.add_mistake(path_of(pool, "model"), in_quotes(model.text) + ' ' + problem);
     }
 }
 
