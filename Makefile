@@ -51,7 +51,7 @@ fuzz: install-deps ## run each fuzz target for FUZZ_SECONDS (60)
 	$(call built,fuzz)
 	tools/fuzz $(FUZZ_SECONDS)
 
-bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside cold restarts
+bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside FastAPI, uvicorn and bare sockets, four lanes that load beside one, reloads beside cold restarts, an honest client beside attackers
 	@tools/install-deps haproxy wrk valgrind python3-torch python3-uvloop python3-httptools
 	@for bench in build/release/bench/*_bench; do echo "== $$bench"; $$bench || exit 1; done
 	@bench/gate_against_haproxy.py
@@ -61,6 +61,7 @@ bench: build ## run the benchmarks: the gate beside HAProxy, native lanes beside
 	@bench/instructions.py
 	@bench/parallel_load.py
 	@bench/reload_against_restart.py
+	@bench/beside_attackers.py
 
 gpu: build ## the tests that need a real driver; run them by hand, on a machine with a GPU and PyTorch
 	tests/gpu/check.py build/release/turnpike
