@@ -51,7 +51,8 @@ class Odd(unittest.TestCase):
             job = self.get(path)
             self.assertEqual((job.status, job.header("allow")), (405, "POST"))
             self.assertIn("POST /predict", job.json["detail"])
-        self.assertEqual(self.get(b"/nowhere").json["status"], 404)
+        nowhere = self.get(b"/nowhere").json
+        self.assertEqual((nowhere["status"], nowhere["error"]), (404, {"message": nowhere["detail"], "type": "invalid_request_error", "code": "not-found"}))
 
     def test_throwing_cancelled_in_a_job_that_nobody_cancelled_is_the_models_failure(self):
         self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
