@@ -31,8 +31,11 @@ test-build: install-deps
 test-long: test-build ## the slow tests: kills at random, chaos, many reloads, each header alone, pages in a browser (at most 25 minutes)
 	ctest --preset dev-long
 
-test-current: ## tests against today's packages from PyPI and npm (at most 15 minutes); no such tests exist yet
-	@echo "test-current: there are no tests against today's packages yet"
+test-current: install-deps ## tests with today's packages of PyPI and npm, such as OpenAI's clients (at most 15 minutes)
+	@tools/install-deps nodejs python3-venv $$(command -v npm >/dev/null || echo npm)
+	$(call built,dev,turnpike)
+	@tools/current-packages
+	/usr/bin/python3 -B tests/current/run.py
 
 sim: build ## simulate SEEDS (1..20000) over all scenarios
 	build/release/turnpike-sim --seeds $(SEEDS)

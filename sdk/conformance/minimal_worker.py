@@ -233,7 +233,7 @@ class Worker:
     def take_welcome(self, payload):
         if len(payload) < 12 or len(payload) != 12 + struct.unpack_from("<H", payload, 10)[0]:
             raise GateBreach("a welcome of the wrong size")
-        version, _, _, slots, batch = struct.unpack_from("<5H", payload)
+        version, _, self.gpus, slots, batch = struct.unpack_from("<5H", payload)
         if version != 1:
             raise GateBreach(f"a welcome of version {version}; this worker offered version 1")
         self.slots, self.batch = slots or self.slots, batch or self.batch
@@ -397,7 +397,7 @@ class Worker:
     def fail(self, kind, message):
         if kind == "exception":
             raise RuntimeError(message)
-        raise JobFailure({"bad_input": BAD_INPUT, "out_of_memory": OUT_OF_MEMORY, "non_finite": NON_FINITE,
+        raise JobFailure({"bad_input": BAD_INPUT, "out_of_memory": OUT_OF_MEMORY if self.gpus else EXCEPTION, "non_finite": NON_FINITE,
                      "unhealthy": UNHEALTHY}[kind], message)
 
     def stream(self, job, asked):

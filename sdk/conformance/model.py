@@ -15,6 +15,10 @@ meeting = threading.Condition()
 met = 0
 
 
+# Stands for PyTorch's: the SDK knows it by its module and name.
+OutOfGpuMemory = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"})
+
+
 class Plain(turnpike.Model):
     """The variant without request()."""
     slots = 4 if VARIANT == "slots" else 1
@@ -67,7 +71,7 @@ def fail(kind, message):
     if kind == "bad_input":
         raise turnpike.BadInput(message)
     if kind == "out_of_memory":
-        raise RuntimeError("CUDA out of memory. " + message)
+        raise OutOfGpuMemory(message)
     if kind == "unhealthy":
         raise turnpike.Unhealthy(message)
     if kind == "non_finite":

@@ -131,6 +131,25 @@ void append_member(std::string& out, std::string_view name, std::string_view val
     append_json_string(out, value);
 }
 
+/// Returns the type that OpenAI's own errors of this status have.
+std::string_view type_for_openai(int status) {
+    if (status == 401) return "authentication_error";
+    if (status == 403) return "permission_error";
+    if (status == 429) return "rate_limit_error";
+    return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/// Appends the member that OpenAI's clients read, and show to their user.
+void append_error_of_openai(std::string& out, const Row& row, std::string_view detail) {
+    std::string message(row.title);
+    if (!detail.empty()) message.replace(message.size() - 1, 1, ": ").append(detail);
+    out.append(",\"error\":{\"message\":");
+    append_json_string(out, message);
+    append_member(out, "type", type_for_openai(row.status));
+    append_member(out, "code", row.slug);
+    out.append("}");
+}
+
 /// Returns the advice. If the lane is known, adds the command to it: "Look at the worker's log
 /// (turnpike logs 3)."
 std::string advice_of(const Row& row, const std::optional<std::uint64_t>& lane) {
@@ -175,6 +194,11 @@ Problem problem_of(EndReason reason) {
     return Problem::model_failed;
 }
 
+bool may_be_resent(Problem problem) {
+    const int status = status_of(problem);
+    return status != 409 && (status < 500 || status == 503 || status == 507);
+}
+
 bool is_model_failure(EndReason reason) {
     return reason == EndReason::model_failed || reason == EndReason::non_finite ||
            reason == EndReason::out_of_memory;
@@ -190,6 +214,7 @@ void append_problem(std::string& out, const ProblemText& text) {
     if (!text.detail.empty()) append_member(out, "detail", text.detail);
     append_member(out, "next", advice_of(row, text.lane));
     if (!text.job.empty()) append_member(out, "job", text.job);
+    append_error_of_openai(out, row, text.detail);
     out.append("}\n");
 }
 

@@ -63,6 +63,10 @@ int status_of(Problem);
 /// Returns the last part of the type, such as "queue-full".
 std::string_view slug_of(Problem);
 
+/// True if a program may send the same request again by itself. OpenAI's clients resend 408, 409,
+/// 429 and all 5xx, unless they are told not to.
+bool may_be_resent(Problem);
+
 /// Returns the problem to answer for a job that ended without an answer of its worker.
 Problem problem_of(EndReason reason);
 
@@ -76,7 +80,8 @@ struct ProblemText {
     std::optional<std::uint64_t> lane = std::nullopt;  // its log may say more
 };
 
-/// Appends the problem as a JSON object.
+/// Appends the problem as a JSON object. Besides the members of RFC 9457 it has `error`, as OpenAI's
+/// errors do.
 void append_problem(std::string& out, const ProblemText& text);
 
 }  // namespace turnpike

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view exposed_fields =
     "Turnpike-Job, Turnpike-Lane, Turnpike-Attempt, Turnpike-Generation, Server-Timing, "
-    "Retry-After";
+    "Retry-After, x-should-retry";
 
 void append_connection(std::string& out, const ReplyOptions& options) {
     if (!options.keeps_alive)
@@ -98,7 +98,7 @@ void append_problem_reply(std::string& out, const ProblemReply& reply,
         http::append_field(fields, "Retry-After", whole_seconds(reply.retry_after));
     if (status == 405) http::append_field(fields, "Allow", reply.allow);
     if (status == 401) http::append_field(fields, "WWW-Authenticate", "Bearer");
-    if (status == 502 || status == 504) http::append_field(fields, "x-should-retry", "false");
+    if (!may_be_resent(reply.text.problem)) http::append_field(fields, "x-should-retry", "false");
     append_own_reply(out,
                      {.status = status,
                       .content_type = "application/problem+json",

@@ -3,6 +3,7 @@ import json
 import unittest
 
 from client import Client
+from fake_gpus import has_real_driver, use_fake_gpu
 from harness import wait_until
 from native_case import NativeCase, SharedGate
 from transformers_fake import BAD, BROKEN, ENDLESS, EXAMPLE, FAKE, HELLO
@@ -127,10 +128,27 @@ class Streams(SharedGate):
             self.assert_problem(self.gate.post({"messages": messages}, "/v1/chat/completions"), 400, "bad-input")
 
 
+ON_A_FAKE_GPU = f'''
+import sys
+sys.path.insert(0, {str(BROKEN.parent)!r})
+import hf_model
+
+
+class Broken(hf_model.Broken):
+    """Debian's PyTorch can't compute on the lane's GPU, which is fake."""
+
+    def load(self, lane):
+        lane.device, lane.devices = "cpu", ["cpu"]
+        super().load(lane)
+'''
+
+
+@unittest.skipIf(has_real_driver(), "this machine has a driver of its own")
 class Breaks(NativeCase):
     def test_errors_of_the_generating_thread_are_told_apart(self):
+        gpu = use_fake_gpu(self)
         self.env["PYTHONPATH"] = str(FAKE)
-        gate = self.serve(BROKEN, pool={"lanes": 2})
+        gate = self.serve(self.model(ON_A_FAKE_GPU, "broken.py"), pool={**gpu, "lanes": 2})
         known = [lane["pid"] for lane in gate.status()["lanes"]]
         text = gate.post(HELLO).body
 

@@ -1,10 +1,12 @@
 // libcuda.so.1 of the fake driver. Like CUDA it shows only the GPUs that CUDA_VISIBLE_DEVICES
-// allows: any value that is not empty stands for the first GPU.
+// allows: any value that is not empty stands for the first GPU. A model can use it, and poison its
+// context.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "state.h"
 
@@ -14,7 +16,16 @@ constexpr int no_device = 100;
 constexpr int not_initialized = 3;
 constexpr int invalid_device = 101;
 
+constexpr int no_context = 201;
+
 bool is_initialized = false;
+
+// The one context of the process. fake_poison() makes it fail for good.
+char context;
+int uses = 0;
+int poison = 0;
+thread_local void* current = nullptr;
+thread_local int capture_mode = 0;
 
 std::size_t visible_count() {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -75,5 +86,51 @@ FAKE_CALL cuDeviceTotalMem_v2(std::size_t* memory, int device) {
 FAKE_CALL cuDeviceGetPCIBusId(char* text, int size, int device) {
     std::snprintf(text, static_cast<std::size_t>(size), "0000:%02X:00.0",
                   static_cast<unsigned>(device));
+    return 0;
+}
+
+FAKE_CALL cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) {
+    *flags = 0;
+    *is_active = uses > 0 ? 1 : 0;
+    return 0;
+}
+
+FAKE_CALL cuDevicePrimaryCtxRetain(void** given, int) {
+    ++uses;
+    *given = &context;
+    return 0;
+}
+
+FAKE_CALL cuDevicePrimaryCtxRelease_v2(int) {
+    --uses;
+    return 0;
+}
+
+FAKE_CALL cuCtxGetCurrent(void** given) {
+    *given = current;
+    return 0;
+}
+
+FAKE_CALL cuCtxPushCurrent_v2(void* given) {
+    current = given;
+    return 0;
+}
+
+FAKE_CALL cuCtxPopCurrent_v2(void** given) {
+    *given = current;
+    current = nullptr;
+    return 0;
+}
+
+FAKE_CALL cuThreadExchangeStreamCaptureMode(int* mode) {
+    std::swap(*mode, capture_mode);
+    return 0;
+}
+
+FAKE_CALL cuStreamQuery(void*) { return current == nullptr ? no_context : poison; }
+
+/// Not a call of CUDA: from now on the context answers with this error.
+FAKE_CALL fake_poison(int code) {
+    poison = code;
     return 0;
 }

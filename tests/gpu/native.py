@@ -66,6 +66,14 @@ def main():
     code, problem = status_of("/predict", {"do": "not a number"})
     check(code == 500 and problem["type"].endswith("non-finite"), f"NaN: {code} {problem}")
 
+    # what a client says about the GPU is not believed, and asking the driver disturbs nothing
+    for words in ("gpu is lost", "CUDA error: device-side assert triggered", "CUDA out of memory"):
+        code, problem = status_of("/predict", {"do": "words", "words": words})
+        check(code == 500 and problem["type"].endswith("model-failed"), f"words of a client: {code} {problem['detail']}")
+    asked = ask("/predict", {"do": "ask while capturing"})[0]
+    check(not asked["poisoned"] and asked["sum"] == 48, f"the driver is asked while a graph is captured: {asked}")
+    check([lane["pid"] for lane in lanes()] == pids, "no worker died of it")
+
     # a poisoned CUDA context: the worker is restarted. The job does this to every worker, so it ends as poison
     with ThreadPoolExecutor(9) as threads:
         others = threads.map(lambda _: status_of("/predict", {"n": 500}), range(60))
@@ -77,6 +85,11 @@ def main():
     changed = [lane["lane"] for lane, pid in zip(lanes(), pids) if lane["pid"] != pid]
     check(0 < len(changed) <= 2, f"restarted: lanes {changed}")
     check(ask("/predict", {"n": 200})[0]["sum"] == answers[0]["sum"], "and the answer is right")
+    pids = [lane["pid"] for lane in lanes()]
+    code, problem = status_of("/predict", {"do": "hidden assert"})
+    check(code == 502, f"a device-side assert that no exception tells of: {code} {problem}")
+    check(wait_for(lambda: all(lane["state"] == "ready" for lane in lanes()), 90) is not None, "all lanes serve again")
+    check([lane["pid"] for lane in lanes()] != pids, "its workers were replaced, because the driver was asked")
     say(command("crashes"))
 
     # a client that leaves

@@ -1,11 +1,35 @@
 """A PyTorch model for native lanes on a GPU machine. What a job asks for, good or bad, affects the real CUDA context."""
 import os
+import threading
 import time
 
 import torch
 import turnpike
+from turnpike._worker import cuda_state
 
 GIB = 2
+
+
+def ask_while_capturing(device):
+    """Asks the driver as the SDK does after an exception, while this thread captures a graph, then replays the graph."""
+    ones, found, graph = torch.ones(4, device=device), [], torch.cuda.CUDAGraph()
+    ones * 2
+
+    def ask():
+        begin = time.perf_counter()
+        found.append(cuda_state.is_poisoned())
+        found.append(round((time.perf_counter() - begin) * 1e6))
+
+    with torch.cuda.graph(graph):
+        twos = ones * 2
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        fours = twos * 2
+    ask()
+    ones.fill_(3)
+    graph.replay()
+    return {"poisoned": found[0] or found[2], "us": [found[1], found[3]], "sum": float(fours.sum())}
 
 
 class Net(turnpike.Model):
@@ -28,6 +52,17 @@ class Net(turnpike.Model):
         if what == "device assert":
             torch.zeros(4, device=self.device)[torch.tensor([7], device=self.device)]
             torch.cuda.synchronize()
+        if what == "hidden assert":
+            try:
+                torch.zeros(4, device=self.device)[torch.tensor([7], device=self.device)]
+                torch.cuda.synchronize()
+            except RuntimeError:
+                pass
+            raise ValueError("no type and no word tells of the GPU")
+        if what == "words":
+            int(x["words"])
+        if what == "ask while capturing":
+            return ask_while_capturing(self.device)
         if what == "not a number":
             return {"value": float(torch.tensor(0.0, device=self.device) / 0)}
         if what == "wait":

@@ -2,6 +2,7 @@
 // need.
 #include <turnpike/worker.h>
 
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,59 @@ using turnpike::Answer;
 using turnpike::Request;
 using turnpike::Response;
 
+namespace {}  // namespace
+
+namespace c10 {  // as in libtorch
+struct Error : std::exception {};
+struct OutOfMemoryError : Error {};
+}  // namespace c10
+
 namespace {
+
+struct Mixin {
+    virtual ~Mixin() = default;
+};
+struct MyOutOfMemory : Mixin, c10::OutOfMemoryError {};
+
+/// Throws an exception of this kind; "nested-" in front nests it in another one.
+[[noreturn]] void raise_kind(std::string_view kind, const std::string& words) {
+    if (kind == "unhealthy") throw turnpike::Unhealthy(words);
+    if (kind == "out_of_memory") throw turnpike::OutOfMemory(words);
+    if (kind == "torch") throw c10::OutOfMemoryError();
+    if (kind == "subclass") throw MyOutOfMemory();
+    if (kind == "host") throw std::bad_alloc();
+    try {
+        raise_kind(kind.substr(std::string_view("nested-").size()), words);
+    } catch (...) {
+        std::throw_with_nested(std::runtime_error("layer 3"));
+    }
+}
+
+std::string words_of(const Request& request) {
+    return std::string(request.body().empty() ? request.query() : request.body());
+}
+
+[[noreturn]] void raise_nested(const std::string& words) {
+    try {
+        throw std::invalid_argument(words);
+    } catch (...) {
+        std::throw_with_nested(std::runtime_error("layer 3: " + words));
+    }
+}
+
+/// Uses the fake driver as a framework does, then makes its context fail for good.
+[[noreturn]] void poison_cuda(int code) {
+    void* const cuda = ::dlopen("libcuda.so.1", RTLD_NOW);
+    if (cuda == nullptr) throw std::runtime_error("there is no driver");
+    const auto call = [&]<class... Parameters>(const char* name, Parameters... arguments) {
+        return reinterpret_cast<int (*)(Parameters...)>(::dlsym(cuda, name))(arguments...);
+    };
+    void* context = nullptr;
+    call("cuInit", 0U);
+    call("cuDevicePrimaryCtxRetain", &context, 0);
+    call("fake_poison", code);
+    throw std::runtime_error("words that nobody knows");
+}
 
 struct Unmapped {};  // an exception that is not a std::exception
 
@@ -28,7 +81,10 @@ public:
             return Response{.headers = {{.name = "X-One", .value = "1\r\nX-Two: 2"}}};
         if (path == "/injected type") return Response{.content_type = "a/b\r\nSet-Cookie: x=1"};
         if (path == "/injected stream") return injected_stream(request);
-        if (path == "/raise") throw std::runtime_error(std::string(request.body()));
+        if (path == "/raise") throw std::runtime_error(words_of(request));
+        if (path == "/raise nested") raise_nested(words_of(request));
+        if (path == "/poison") poison_cuda(std::stoi(words_of(request)));
+        if (path == "/kind") raise_kind(request.query(), std::string(request.body()));
         if (path == "/unmapped") throw Unmapped{};
         if (path == "/not utf8") throw std::runtime_error("caf\xe9");
         if (path == "/events") return events(request);

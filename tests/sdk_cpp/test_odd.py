@@ -51,7 +51,8 @@ class Odd(unittest.TestCase):
             job = self.get(path)
             self.assertEqual((job.status, job.header("allow")), (405, "POST"))
             self.assertIn("POST /predict", job.json["detail"])
-        self.assertEqual(self.get(b"/nowhere").json["status"], 404)
+        nowhere = self.get(b"/nowhere").json
+        self.assertEqual((nowhere["status"], nowhere["error"]), (404, {"message": nowhere["detail"], "type": "invalid_request_error", "code": "not-found"}))
 
     def test_throwing_cancelled_in_a_job_that_nobody_cancelled_is_the_models_failure(self):
         self.failed(b"/leaves", "exception", "turnpike::Cancelled", "nobody cancelled")
@@ -68,12 +69,25 @@ class Odd(unittest.TestCase):
     def test_a_message_that_is_not_utf8_is_made_so(self):
         self.failed(b"/not%20utf8", "exception", "std::runtime_error", "caf\ufffd")
 
-    def test_errors_of_the_gpu_are_told_by_their_text(self):
-        for why, texts in json.loads((KIT / "gpu_errors.json").read_text()).items():
-            for text in texts:
+    def with_gpu(self):
+        return self.enterContext(Gate([os.environ["ODD_MODEL"]], patience=20)).until_ready(gpus=1)
+
+    def test_words_tell_nothing_because_a_client_may_have_sent_them(self):
+        for gate in (self.gate, self.with_gpu()):
+            for text in json.loads((KIT / "gpu_errors.json").read_text()):
                 with self.subTest(text):
-                    failed = self.gate.ask(text.encode(), target=b"/raise").failed
-                    self.assertEqual((failed.why, failed.message), (why, text))
+                    failed = gate.ask(text.encode(), target=b"/raise").failed
+                    self.assertEqual((failed.why, failed.message), ("exception", text))
+
+    def test_types_tell_of_the_gpu_on_a_lane_that_has_one(self):
+        gpu = self.with_gpu()
+        for kind, on_gpu, on_cpu in (("unhealthy", "unhealthy", "unhealthy"), ("nested-unhealthy", "unhealthy", "unhealthy"),
+                                     ("out_of_memory", "out_of_memory", "exception"), ("nested-out_of_memory", "out_of_memory", "exception"),
+                                     ("torch", "out_of_memory", "exception"), ("nested-torch", "out_of_memory", "exception"),
+                                     ("subclass", "out_of_memory", "exception"), ("host", "exception", "exception")):
+            for gate, why in ((gpu, on_gpu), (self.gate, on_cpu)):
+                with self.subTest(kind, why=why):
+                    self.assertEqual(gate.ask(b"", target=b"/kind?" + kind.encode()).failed.why, why)
 
     def test_events_are_framed_line_by_line(self):
         job = self.get(b"/events")

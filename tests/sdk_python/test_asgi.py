@@ -181,6 +181,8 @@ print((await waiting)["type"], (await receive())["type"], flush=True)""")
 
 
 class Failures(AppCase):
+    TYPES = ("Full = type('OutOfMemoryError', (RuntimeError,), {'__module__': 'torch'})\n"
+             "Sick = type('AcceleratorError', (RuntimeError,), {'__module__': 'torch', 'error_code': 710})\n")
     SERVER_ERROR = "await send(start(500)); await send(body(b'sorry'))\n"
 
     def test_the_apps_own_500_stands_and_its_traceback_is_in_the_log(self):
@@ -191,50 +193,51 @@ class Failures(AppCase):
 
     def test_an_exception_that_concerns_the_gate_outranks_the_apps_500(self):
         for raised, why in (("turnpike.Unhealthy('sick')", frames.UNHEALTHY), ("turnpike.BadInput('bad')", frames.BAD_INPUT),
-                            ("RuntimeError('CUDA out of memory')", frames.OUT_OF_MEMORY)):
-            talk = self.host(self.SERVER_ERROR + f"raise {raised}")
+                            ("Full('CUDA out of memory')", frames.OUT_OF_MEMORY), ("Sick('CUDA error')", frames.UNHEALTHY)):
+            talk = self.host(self.TYPES + self.SERVER_ERROR + f"raise {raised}", gpus=1)
             self.assert_fails(talk.ask(body=b""), why)
 
     def test_an_exception_that_a_framework_only_logged_outranks_the_apps_500(self):
         log = "import logging\ntry:\n    raise {}\nexcept Exception:\n    logging.getLogger('some.app').error('%s', 'told', exc_info=True)\n"
         length = "await send(start({}, (b'content-length', b'5'))); await send(body(b'sorry', True)); await send(body())\n"
-        sick = log.format("RuntimeError('CUDA error: device-side assert triggered')")
-        talk = self.host(sick + length.format(500))
+        sick = self.TYPES + log.format("Sick('device-side assert triggered')")
+        talk = self.host(sick + length.format(500), gpus=1)
         self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
         for lines in (log.format("ValueError('no more than that')") + length.format(500), sick + length.format(503), sick + length.format(200)):
-            self.assertEqual(self.host(lines).ask(body=b"").body, b"sorry")
+            self.assertEqual(self.host(lines, gpus=1).ask(body=b"").body, b"sorry")
+        self.assertEqual(self.host(sick + length.format(500)).ask(body=b"").body, b"sorry")  # a CPU lane has no sick GPU
 
     def test_an_error_that_another_job_logged_is_not_this_jobs(self):
-        talk = self.host("""
+        talk = self.host(self.TYPES + """
 import logging
 if scope["path"] == "/sick":
     try:
-        raise RuntimeError("CUDA error: device-side assert triggered")
+        raise Sick("device-side assert triggered")
     except Exception:
         logging.exception("sick")
     await asyncio.sleep(1000)
-await send(start(500)); await send(body(b"sorry"))""", slots=2)
+await send(start(500)); await send(body(b"sorry"))""", slots=2, gpus=1)
         self.get(talk, "/sick")
         while "device-side" not in talk.stderr():
             time.sleep(0.005)
         self.get(talk, "/other")
         self.assertEqual(talk.gate.until("done", "failed").body, b"sorry")
 
-    SICK = """
+    SICK = TYPES + """
 import logging
 try:
-    raise RuntimeError("CUDA error: device-side assert triggered")
+    raise Sick("device-side assert triggered")
 except Exception:
     logging.exception("sick")
 """
 
     def test_what_was_logged_counts_even_if_the_app_does_not_return_for_long(self):
-        talk = self.host(self.SICK + self.SERVER_ERROR + "await asyncio.sleep(1000)")
+        talk = self.host(self.SICK + self.SERVER_ERROR + "await asyncio.sleep(1000)", gpus=1)
         self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
 
     def test_odd_records_leave_what_was_logged_and_break_nothing(self):
         odd = "logging.raiseExceptions = False\nfor odd in ((None, None, None), (ValueError,), (1, 2, 3), 1):\n    logging.error('odd', exc_info=odd)\n"
-        talk = self.host(self.SICK + odd + self.SERVER_ERROR)
+        talk = self.host(self.SICK + odd + self.SERVER_ERROR, gpus=1)
         self.assert_fails(talk.ask(body=b""), frames.UNHEALTHY)
 
     def test_what_was_logged_is_not_kept_by_a_task_that_the_job_left_behind(self):

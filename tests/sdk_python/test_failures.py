@@ -2,14 +2,19 @@
 import json
 import os
 import signal
+import sys
 import unittest
 
 from conversation import SDK, TalkCase, WorkerGone, frames
 
 RAISES = """
 import os, sys, turnpike
-class OutOfMemoryError(RuntimeError): pass
-class AcceleratorError(RuntimeError): pass
+def kind(module, name, base=RuntimeError):
+    return type(name, (base,), {{"__module__": module}})
+def coded(code, module="torch", name="AcceleratorError", attribute="error_code"):
+    error = kind(module, name)("told by a code")
+    setattr(error, attribute, code)
+    return error
 def chained(first, then):
     try:
         raise first
@@ -50,39 +55,68 @@ class Failures(TalkCase):
         self.assert_fails(end, frames.BAD_INPUT, "x must be positive")
         self.assertEqual((end.type, talk.stderr()), ("BadInput", ""))
 
-    def test_gpu_errors_are_told_apart(self):
-        talk = self.model()
+    def test_types_of_frameworks_tell_of_the_gpu_on_a_lane_that_has_one(self):
+        talk, cpu = self.model(gpus=1), self.model()
         for code, why in [
-                ("raise OutOfMemoryError('CUDA out of memory. Tried to allocate 2 GiB')", frames.OUT_OF_MEMORY),
-                ("raise RuntimeError('CUDA error: out of memory')", frames.OUT_OF_MEMORY),
-                ("raise RuntimeError('CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)')", frames.OUT_OF_MEMORY),
-                ("chained(RuntimeError('cudaErrorMemoryAllocation: out of memory'), ValueError('layer 3'))", frames.OUT_OF_MEMORY),
-                ("raise RuntimeError('CUDA error: an illegal memory access was encountered')", frames.UNHEALTHY),
-                ("raise RuntimeError('CUDA error: device-side assert triggered')", frames.UNHEALTHY),
-                ("raise AcceleratorError('unspecified launch failure')", frames.UNHEALTHY),
-                ("raise RuntimeError('CUDA error: uncorrectable ECC error encountered')", frames.UNHEALTHY),
-                ("chained(RuntimeError('CUDA error: misaligned address'), KeyError('x'))", frames.UNHEALTHY),
-                ("raise turnpike.NonFinite('loss is nan')", frames.NON_FINITE),
-                ("raise turnpike.Unhealthy('the camera is gone')", frames.UNHEALTHY),
-                ("raise RuntimeError('illegal instruction in the recipe')", frames.EXCEPTION),
-                ("raise RuntimeError('CUDA error: invalid configuration argument')", frames.EXCEPTION),
-                ("raise MemoryError('host')", frames.EXCEPTION),
-                ("raise turnpike.Cancelled('by itself')", frames.EXCEPTION)]:
+                ("raise kind('torch', 'OutOfMemoryError')('2 GiB')", frames.OUT_OF_MEMORY),
+                ("raise kind('torch.cuda', 'OutOfMemoryError')('2 GiB')", frames.OUT_OF_MEMORY),
+                ("raise kind('cupy.cuda.memory', 'OutOfMemoryError')(1)", frames.OUT_OF_MEMORY),
+                ("raise kind('pycuda._driver', 'MemoryError', MemoryError)(1)", frames.OUT_OF_MEMORY),
+                ("raise kind('tensorflow.python.framework.errors_impl', 'ResourceExhaustedError')(1)", frames.OUT_OF_MEMORY),
+                ("class Mine(kind('torch', 'OutOfMemoryError')): pass\nraise Mine('a subclass')", frames.OUT_OF_MEMORY),
+                ("chained(kind('torch', 'OutOfMemoryError')('2 GiB'), ValueError('layer 3'))", frames.OUT_OF_MEMORY),
+                ("raise coded(710)", frames.UNHEALTHY),
+                ("raise coded(700)", frames.UNHEALTHY),
+                ("raise coded(214)", frames.UNHEALTHY),
+                ("raise coded(719, 'cupy_backends.cuda.api.runtime', 'CUDARuntimeError', 'status')", frames.UNHEALTHY),
+                ("raise coded(700, 'numba.cuda.cudadrv.driver', 'CudaAPIError', 'code')", frames.UNHEALTHY),
+                ("raise coded(2)", frames.OUT_OF_MEMORY),
+                ("raise coded(209)", frames.EXCEPTION),  # no kernel image: the device is well
+                ("raise coded('710')", frames.EXCEPTION),
+                ("raise coded(None)", frames.EXCEPTION),
+                ("class Mine(type(coded(716))): error_code = 716\nraise Mine('a subclass')", frames.UNHEALTHY),
+                ("chained(coded(716), KeyError('x'))", frames.UNHEALTHY),
+                ("try:\n  raise coded(716)\nexcept Exception:\n  {}['the context of a second one']", frames.UNHEALTHY),
+                ("try:\n  raise coded(716)\nexcept Exception:\n  raise ValueError('told apart') from None", frames.EXCEPTION)]:
             with self.subTest(code):
                 self.assert_fails(talk.ask(code), why)
+                self.assert_fails(cpu.ask(code), frames.EXCEPTION)
 
-    def test_errors_of_the_gpu_are_told_by_their_text(self):
-        talk = self.model()
-        verdicts = {"unhealthy": frames.UNHEALTHY, "out_of_memory": frames.OUT_OF_MEMORY, "exception": frames.EXCEPTION}
-        for why, texts in json.loads((SDK.parent / "conformance" / "gpu_errors.json").read_text()).items():
-            for text in texts:
-                with self.subTest(text):
-                    self.assert_fails(talk.ask(f"raise RuntimeError({text!r})"), verdicts[why], text)
+    def test_the_sdks_own_types_count_on_every_lane(self):
+        for talk in (self.model(gpus=1), self.model()):
+            for code, why in [
+                    ("raise turnpike.NonFinite('loss is nan')", frames.NON_FINITE),
+                    ("raise turnpike.Unhealthy('the camera is gone')", frames.UNHEALTHY),
+                    ("class Mine(turnpike.Unhealthy): pass\nraise Mine('a subclass')", frames.UNHEALTHY),
+                    ("chained(turnpike.Unhealthy('the camera is gone'), ValueError('frame 3'))", frames.UNHEALTHY),
+                    ("chained(turnpike.Unhealthy('the camera is gone'), turnpike.BadInput('frame 3'))", frames.BAD_INPUT),
+                    ("raise MemoryError('host')", frames.EXCEPTION),
+                    ("bytes(1 << 62)", frames.EXCEPTION),  # as a client asks for a size
+                    ("raise turnpike.Cancelled('by itself')", frames.EXCEPTION)]:
+                with self.subTest(code):
+                    self.assert_fails(talk.ask(code), why)
+
+    @unittest.skipIf(sys.version_info < (3, 11), "there are no groups of exceptions")
+    def test_members_of_a_group_count(self):
+        talk = self.model(gpus=1)
+        self.assert_fails(talk.ask("raise ExceptionGroup('of tasks', [KeyError(1), ExceptionGroup('', [coded(710)])])"), frames.UNHEALTHY)
+        self.assert_fails(talk.ask("raise ExceptionGroup('gpu is lost', [KeyError('cuda out of memory')])"), frames.EXCEPTION)
+
+    def test_words_tell_nothing_because_a_client_may_have_sent_them(self):
+        for gpus in (0, 1):
+            talk = self.model(gpus=gpus)
+            for text in json.loads((SDK.parent / "conformance" / "gpu_errors.json").read_text()):
+                for code in ("raise RuntimeError(W)", "int(W)", "{}[W]", "raise kind('mine', 'OutOfMemoryError')(W)",
+                             "raise kind('mine', W)(W)", "chained(ValueError(W), KeyError(W))", "raise OSError(W.encode())",
+                             "class Odd(Exception):\n  def __str__(self): return W\nraise Odd"):
+                    with self.subTest(text, code=code, gpus=gpus):
+                        self.assertEqual(talk.ask(f"W = {text!r}\n{code}").why, frames.EXCEPTION)
 
     def test_out_of_memory_drops_what_the_traceback_held_and_empties_the_cache(self):
         talk = self.serve("""
             import sys, types, weakref
             sys.modules["torch"] = torch = types.ModuleType("torch")
+            class OutOfMemoryError(RuntimeError): __module__ = "torch"
             torch.cuda = types.SimpleNamespace(empty_cache=lambda: print("emptied"))
             class Tensor: pass
             held = None
@@ -91,7 +125,7 @@ class Failures(TalkCase):
                 activations = Tensor()
                 activations.itself = activations
                 held = weakref.ref(activations)
-                raise RuntimeError("CUDA out of memory")
+                raise OutOfMemoryError("CUDA out of memory")
             def predict(x):
                 if x == "ask":
                     return {"alive": held() is not None}
@@ -99,7 +133,7 @@ class Failures(TalkCase):
                     compute()
                 except RuntimeError as error:
                     raise ValueError("while computing") from error
-        """)
+        """, gpus=1)
         end = talk.ask("compute")
         self.assert_fails(end, frames.OUT_OF_MEMORY, "while computing")
         self.assertEqual(talk.answer("ask"), {"alive": False})

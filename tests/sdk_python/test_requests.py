@@ -40,7 +40,10 @@ class Requests(TalkCase):
                 self.assertIn(b"Content-Type: application/problem+json\r\n", end.fields)
                 self.assertEqual(b"Allow: POST\r\n" in end.fields, status == 405)
                 self.assertEqual(json.loads(end.body)["status"], status)
-                self.assertIn("POST", json.loads(end.body)["detail"])
+                found = json.loads(end.body)
+                self.assertIn("POST", found["detail"])
+                code = "not-found" if status == 404 else "method-not-allowed"
+                self.assertEqual(found["error"], {"message": found["detail"], "type": "invalid_request_error", "code": code})
 
     def test_a_model_of_requests_alone_gets_predict_as_well(self):
         talk = self.serve("def request(req): return req.path + str(req.json())")

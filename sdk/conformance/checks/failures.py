@@ -48,8 +48,16 @@ def a_huge_message_is_cut(gate):
 @check()
 def out_of_memory_is_told(gate):
     """out of GPU memory gives failed (out of memory), and the worker keeps serving"""
-    gate.until_ready()
+    gate.until_ready(gpus=1)
     fails(gate, "out_of_memory")
+    still_serves(gate)
+
+
+@check()
+def out_of_memory_needs_a_gpu(gate):
+    """on a lane without GPUs nothing gives failed (out of memory)"""
+    gate.until_ready(gpus=0)
+    fails(gate, "out_of_memory", "exception")
     still_serves(gate)
 
 

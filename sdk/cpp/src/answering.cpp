@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "failure.h"
 #include "session.h"
 #include "text.h"
 
@@ -30,10 +29,11 @@ void fetch_body(Record& record) {
 
 }  // namespace
 
-Answering::Answering(Link& link, Aboard& aboard, Model& model)
+Answering::Answering(Link& link, Aboard& aboard, Model& model, LaneKind lane)
     : link_(link),
       aboard_(aboard),
       model_(model),
+      lane_(lane),
       is_batched_(model.batch() > 1),
       has_check_(model.has_check()) {}
 
@@ -79,7 +79,7 @@ std::vector<Result> Answering::answers_to(const std::vector<Record*>& members) {
 /// failed, all members fail.
 void Answering::after_failure(const std::vector<Record*>& members,
                               const std::exception_ptr& thrown) {
-    const wire::FailWhy why = failure_of(thrown).why;
+    const wire::FailWhy why = failure_of(thrown, lane_).why;
     const bool is_about_a_job =
         why != wire::FailWhy::unhealthy && why != wire::FailWhy::out_of_memory;
     for (Record* const record : members) {
@@ -148,7 +148,7 @@ void Answering::done(Record& record, const Response& response) {
 }
 
 void Answering::failed(Record& record, const std::exception_ptr& thrown) {
-    Failure failure = failure_of(thrown);
+    Failure failure = failure_of(thrown, lane_);
     if (failure.why == wire::FailWhy::cancelled && !record.is_cancelled)
         failure = {.type = failure.type,
                    .message = "the model threw Cancelled, but nobody cancelled the job"};

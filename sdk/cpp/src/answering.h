@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "aboard.h"
+#include "failure.h"
 #include "link.h"
 #include "turnpike/worker.h"
 
@@ -12,7 +13,7 @@ namespace turnpike::inside {
 
 class Answering {
 public:
-    Answering(Link& link, Aboard& aboard, Model& model);
+    Answering(Link& link, Aboard& aboard, Model& model, LaneKind lane);
 
     /// Runs all members of the batch until they have ended. Throws nothing.
     void run(Batch& batch);
@@ -35,6 +36,7 @@ private:
     Link& link_;
     Aboard& aboard_;
     Model& model_;
+    LaneKind lane_;
     bool is_batched_;
     bool has_check_;
 };

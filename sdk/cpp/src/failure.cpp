@@ -9,6 +9,7 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "cuda_state.h"
 #include "text.h"
 #include "turnpike/worker.h"
 
@@ -18,55 +19,55 @@ namespace {
 
 using wire::FailWhy;
 
-// Parts of messages in lower case, from the CUDA driver, its runtime and the frameworks above them.
-// sdk/python has the same lists. sdk/conformance/gpu_errors.json has the messages that they must
-// classify.
-constexpr auto gpu_words = std::to_array<std::string_view>(
-    {"cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu",
-     "accelerator", "resource_exhausted"});
-constexpr auto fatal_errors = std::to_array<std::string_view>({"illegal memory access",
-                                                               "illegal address",
-                                                               "illegaladdress",
-                                                               "illegal_address",
-                                                               "device-side assert",
-                                                               "errorassert",
-                                                               "error_assert",
-                                                               "launch failure",
-                                                               "launchfailure",
-                                                               "launch_failed",
-                                                               "launch timed out",
-                                                               "misaligned address",
-                                                               "illegal instruction",
-                                                               "illegal_instruction",
-                                                               "invalid program counter",
-                                                               "invalid address space",
-                                                               "uncorrectable ecc",
-                                                               "hardware stack error",
-                                                               "nvlink error",
-                                                               "contained error",
-                                                               "unrecoverable error",
-                                                               "is lost"});
-constexpr auto out_of_memory_errors = std::to_array<std::string_view>(
-    {"out of memory", "out_of_memory", "memoryallocation", "alloc_failed"});
+// Exceptions of libraries that say that the GPU is out of memory. Never judge by what(): it may
+// quote what a client sent.
+constexpr auto out_of_memory_types =
+    std::to_array<std::string_view>({"c10::OutOfMemoryError", "rmm::out_of_memory"});
 
-/// Classifies an exception that is not one of <turnpike/worker.h>.
-FailWhy why_by_text(std::string text) {
-    for (char& letter : text)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
-    if (!std::ranges::any_of(gpu_words, has)) return FailWhy::exception;
-    if (std::ranges::any_of(fatal_errors, has)) return FailWhy::unhealthy;
-    return std::ranges::any_of(out_of_memory_errors, has) ? FailWhy::out_of_memory
-                                                          : FailWhy::exception;
+template <class Type>
+bool is_a(const std::exception& error) {
+    return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
-FailWhy why_of(const std::exception& error) {
-    if (dynamic_cast<const BadInput*>(&error) != nullptr) return FailWhy::bad_input;
-    if (dynamic_cast<const Unhealthy*>(&error) != nullptr) return FailWhy::unhealthy;
-    if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return FailWhy::out_of_memory;
-    if (dynamic_cast<const NonFinite*>(&error) != nullptr) return FailWhy::non_finite;
-    if (dynamic_cast<const Cancelled*>(&error) != nullptr) return FailWhy::cancelled;
-    return why_by_text(demangled(typeid(error).name()) + ": " + error.what());
+/// True if the type, or one that it derives from, is one of out_of_memory_types.
+bool is_out_of_memory(const std::type_info& type) {
+    if (std::ranges::find(out_of_memory_types, demangled(type.name())) != out_of_memory_types.end())
+        return true;
+    if (const auto* one = dynamic_cast<const abi::__si_class_type_info*>(&type))
+        return is_out_of_memory(*one->__base_type);
+    const auto* several = dynamic_cast<const abi::__vmi_class_type_info*>(&type);
+    for (unsigned base = 0; several != nullptr && base < several->__base_count; ++base)
+        if (is_out_of_memory(*several->__base_info[base].__base_type)) return true;
+    return false;
+}
+
+/// What an exception, or one that is nested in it, says about the process and the GPU.
+struct Signs {
+    bool unhealthy = false;
+    bool out_of_memory = false;
+};
+
+void look_at(const std::exception& error, Signs& signs) {
+    if (is_a<Unhealthy>(error)) signs.unhealthy = true;
+    if (is_a<OutOfMemory>(error) || is_out_of_memory(typeid(error))) signs.out_of_memory = true;
+    try {
+        std::rethrow_if_nested(error);
+    } catch (const std::exception& nested) {
+        look_at(nested, signs);
+    } catch (...) {  // says nothing
+    }
+}
+
+FailWhy why_of(const std::exception& error, LaneKind lane) {
+    if (is_a<BadInput>(error)) return FailWhy::bad_input;
+    Signs signs;
+    look_at(error, signs);
+    if (signs.unhealthy) return FailWhy::unhealthy;
+    if (is_a<NonFinite>(error)) return FailWhy::non_finite;
+    if (is_a<Cancelled>(error)) return FailWhy::cancelled;
+    if (lane == LaneKind::cpu) return FailWhy::exception;
+    if (is_cuda_poisoned()) return FailWhy::unhealthy;
+    return signs.out_of_memory ? FailWhy::out_of_memory : FailWhy::exception;
 }
 
 }  // namespace
@@ -78,16 +79,18 @@ std::string demangled(const char* name) {
     return status == 0 ? text.get() : name;
 }
 
-Failure failure_of(const std::exception_ptr& thrown) {
+Failure failure_of(const std::exception_ptr& thrown, LaneKind lane) {
     try {
         std::rethrow_exception(thrown);
     } catch (const std::exception& error) {
-        return {.why = why_of(error),
+        return {.why = why_of(error, lane),
                 .type = bounded(demangled(typeid(error).name()), wire::name_max),
                 .message = bounded(error.what(), wire::message_max)};
     } catch (...) {
         const std::type_info* const type = abi::__cxa_current_exception_type();
+        const bool is_sick = lane == LaneKind::gpu && is_cuda_poisoned();
         return {
+            .why = is_sick ? FailWhy::unhealthy : FailWhy::exception,
             .type = bounded(type != nullptr ? demangled(type->name()) : "unknown", wire::name_max),
             .message = "an exception that is not a std::exception"};
     }

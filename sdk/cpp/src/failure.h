@@ -15,9 +15,11 @@ struct Failure {
     std::string message;
 };
 
-/// Recognises CUDA's own errors by their text: a poisoned context is `unhealthy`, a lack
-/// of memory is `out_of_memory`, all others are `exception`.
-Failure failure_of(const std::exception_ptr& thrown);
+enum class LaneKind : std::uint8_t { cpu, gpu };
+
+/// Judges by the type of the exception, of those nested in it and, on a lane with a GPU, by what the
+/// CUDA driver says about this process. On a CPU lane nothing is `out_of_memory`.
+Failure failure_of(const std::exception_ptr& thrown, LaneKind lane);
 
 /// Returns the readable name of a type: std::runtime_error, not St13runtime_error.
 std::string demangled(const char* name);

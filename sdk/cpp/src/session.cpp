@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "failure.h"
 #include "stacks.h"
 #include "text.h"
 #include "wire/header_lines.h"
@@ -42,15 +41,17 @@ int Session::run(const std::function<Model*()>& make) {
     return 0;
 }
 
+LaneKind Session::lane_kind() const { return lane_.gpus() > 0 ? LaneKind::gpu : LaneKind::cpu; }
+
 bool Session::load(const std::function<Model*()>& make) {
     begin_work();
     try {
         model_ = make();
         model_->load(lane_);
-        answering_.emplace(link_, aboard_, *model_);
+        answering_.emplace(link_, aboard_, *model_, lane_kind());
         ask_model();
     } catch (...) {
-        const Failure failure = failure_of(std::current_exception());
+        const Failure failure = failure_of(std::current_exception(), lane_kind());
         std::fprintf(stderr, "the model failed to load: %s: %s\n", failure.type.c_str(),
                      failure.message.c_str());
         return false;

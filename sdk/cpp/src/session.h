@@ -18,6 +18,7 @@
 
 #include "aboard.h"
 #include "answering.h"
+#include "failure.h"
 #include "link.h"
 #include "turnpike/worker.h"
 #include "wire/decode.h"
@@ -57,6 +58,7 @@ private:
     void stop();
     [[noreturn]] void end_on_breach(std::string_view why);
 
+    [[nodiscard]] LaneKind lane_kind() const;
     bool load(const std::function<Model*()>& make);
     void ask_model();
     void send_ready();

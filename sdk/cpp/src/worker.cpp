@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -119,12 +120,18 @@ std::vector<Result> Model::predict_batch(std::span<const Request> requests) {
 
 namespace {
 
-/// Makes a problem of RFC 9457. The texts must not need escapes.
+/// Makes a 4xx: a problem of RFC 9457, with the `error` that OpenAI's clients read. The texts must
+/// not need escapes.
 Response problem(int status, const std::string& title, const std::string& detail) {
+    std::string code = title;
+    for (char& letter : code)
+        letter = letter == ' ' ? '-' : static_cast<char>(std::tolower(letter));
     return {.status = status,
             .content_type = "application/problem+json",
             .body = R"({"type":"about:blank","title":")" + title + R"(","status":)" +
-                    std::to_string(status) + R"(,"detail":")" + detail + R"("})"};
+                    std::to_string(status) + R"(,"detail":")" + detail +
+                    R"(","error":{"message":")" + detail +
+                    R"(","type":"invalid_request_error","code":")" + code + R"("}})"};
 }
 
 }  // namespace

@@ -1,11 +1,20 @@
 """Tests workers that live but do not work: unhealthy ones, ones out of memory, lanes that fail every job, and failed proofs."""
 import unittest
 
+from fake_gpus import has_real_driver, use_fake_gpu
 from native_case import NativeCase, wait_until
 
 MODEL = '''
-class OutOfMemoryError(RuntimeError):
-    """As PyTorch's is called."""
+import ctypes
+
+OutOfGpuMemory = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"})  # as PyTorch's
+
+
+def poison_cuda(code):
+    """Uses the (fake) driver as a framework does, then makes its context fail for good."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+    assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0) == 0
+    cuda.fake_poison(code)
 
 
 class Sick(turnpike.Model):
@@ -36,17 +45,23 @@ class Sick(turnpike.Model):
 
     def do_poisoned(self, task):
         if turnpike.job().attempt == 1:
-            try:
-                raise RuntimeError("CUDA error: an illegal memory access was encountered")
-            except RuntimeError as error:
-                raise ValueError("layer 3") from error
+            poison_cuda(task["code"])
+            raise RuntimeError("words that nobody knows")
+        return self.do_echo(task)
+
+    def do_coded(self, task):
+        """As PyTorch 2.8 and later tell of it."""
+        if turnpike.job().attempt == 1:
+            error = type("AcceleratorError", (RuntimeError,), {"__module__": "torch"})("layer 2")
+            error.error_code = 710
+            raise ValueError("layer 3") from error
         return self.do_echo(task)
 
     def do_always_unhealthy(self, task):
         raise turnpike.Unhealthy("again")
 
     def do_out_of_memory(self, task):
-        raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        raise OutOfGpuMemory("CUDA out of memory. Tried to allocate 20.00 GiB")
 '''
 BROKEN_LANE = '''
 class Broken(turnpike.Model):
@@ -61,10 +76,10 @@ class Broken(turnpike.Model):
 
 
 class Unhealthy(NativeCase):
-    def assert_restart_and_retry(self, what, words):
-        gate = self.serve(self.model(MODEL), pool={"lanes": 2})
+    def assert_restart_and_retry(self, what, words, pool=None, **task):
+        gate = self.serve(self.model(MODEL), pool={**(pool or {}), "lanes": 2})
         pids = {str(lane["lane"]): lane["pid"] for lane in gate.status()["lanes"]}
-        answer = gate.post({"do": what})
+        answer = gate.post({"do": what, **task})
         self.assertEqual((answer.status, answer.header("turnpike-attempt")), (200, "2"), answer)
         lane = "1" if answer.header("turnpike-lane") == "0" else "0"  # the lane of the first attempt
         found = self.wait_lane_where(gate, int(lane), lambda lane: lane["restarts"] == 1 and
@@ -78,8 +93,23 @@ class Unhealthy(NativeCase):
     def test_a_worker_that_reports_itself_unhealthy_is_restarted_and_the_job_is_run_elsewhere(self):
         self.assert_restart_and_retry("unhealthy", "Unhealthy: the device is lost")
 
-    def test_a_poisoned_cuda_context_is_recognised(self):
-        self.assert_restart_and_retry("poisoned", "an illegal memory access was encountered")
+    @unittest.skipIf(has_real_driver(), "this machine has a driver of its own")
+    def test_the_driver_is_asked_whether_its_context_is_poisoned(self):
+        for code in (700, 710, 719, 214, 999):
+            with self.subTest(code):
+                self.assert_restart_and_retry("poisoned", "words that nobody knows", use_fake_gpu(self), code=code)
+
+    @unittest.skipIf(has_real_driver(), "this machine has a driver of its own")
+    def test_a_context_that_lives_is_left_alone(self):
+        gate = self.serve(self.model(MODEL), pool=use_fake_gpu(self))
+        for code in (0, 2, 600, 209, 906):  # well, out of memory, not ready, no kernel image, a capture under way
+            with self.subTest(code):
+                self.assert_problem(gate.post({"do": "poisoned", "code": code}), 500, "model-failed")
+        self.assertEqual(gate.lane(0)["restarts"], 0)
+
+    @unittest.skipIf(has_real_driver(), "this machine has a driver of its own")
+    def test_a_code_of_pytorch_s_own_exception_is_believed(self):
+        self.assert_restart_and_retry("coded", "layer 2", use_fake_gpu(self))
 
     def test_a_job_that_makes_every_worker_sick_is_poison(self):
         gate = self.serve(self.model(MODEL), pool={"lanes": 2})
@@ -96,7 +126,29 @@ class Unhealthy(NativeCase):
         self.assertEqual(neighbour.result().status, 200, neighbour.result())
 
 
+@unittest.skipIf(has_real_driver(), "this machine has a driver of its own")
 class OutOfMemory(NativeCase):
+    def serve(self, model, **parts):
+        return super().serve(model, pool=use_fake_gpu(self), **parts)
+
+    def test_pytorch_s_own_exception_is_known_and_so_are_subclasses(self):
+        gate = self.serve(self.model("import torch\n" + MODEL + '''
+    def do_real(self, task):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    def do_subclass(self, task):
+        raise type("Mine", (torch.cuda.OutOfMemoryError,), {})("in layer 3")
+
+    def do_real_words(self, task):
+        """What PyTorch raises for all else."""
+        torch.zeros(2) @ torch.zeros(3)
+'''))
+        for number, what in enumerate(("real", "subclass")):
+            self.assert_problem(gate.post({"do": what}), 500, "out-of-memory")
+            self.assertEqual(gate.post({"do": "echo"}).json()["proofs"], 2 + number)
+        self.assert_problem(gate.post({"do": "real_words"}), 500, "model-failed")
+        self.assertEqual(gate.post({"do": "echo"}).json()["proofs"], 3)
+
     def test_the_job_fails_and_a_proof_comes_before_the_next(self):
         gate = self.serve(self.model(MODEL))
         self.assertEqual(gate.post({"do": "echo"}).json()["proofs"], 1)

@@ -3,7 +3,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from harness import TURNPIKE
+from harness import TURNPIKE, numbers
 
 DRIVERS = Path(os.environ.get("TURNPIKE_FAKE_DRIVERS", Path(TURNPIKE).parent / "fake_gpu"))
 
@@ -14,6 +14,13 @@ def has_real_driver():
         return True
     except OSError:
         return False
+
+
+def use_fake_gpu(case):
+    """Gives the gates that this test case starts one fake GPU, and returns the keys of a pool with lanes on it."""
+    fake = FakeGpus(case.folder / f"gpus-{next(numbers)}", 1)
+    case.env = {**{key: value for key, value in case.env.items() if not key.startswith("CUDA")}, **fake.env()}
+    return {"gpus": None}
 
 
 class FakeGpus:

@@ -340,8 +340,10 @@ class Case(unittest.TestCase):
         self.assertEqual(answer.header("content-type"), "application/problem+json", answer)
         self.assertEqual(answer.json()["type"], f"urn:turnpike:problem:{slug}", answer)
         self.assertEqual(answer.json()["status"], status)
-        if status in (502, 504):
-            self.assertEqual(answer.header("x-should-retry"), "false")
+        self.assertEqual(answer.header("x-should-retry"), "false" if status in (409, 500, 501, 502, 504, 505) else None)
+        error = answer.json()["error"]
+        self.assertEqual((error["code"], sorted(error)), (slug, ["code", "message", "type"]))
+        self.assertTrue(error["message"].startswith(answer.json()["title"][:-1]), answer)
 
     def stop(self, gate, *signals):
         """Sends SIGTERM, or these signals, and returns the exit code."""

@@ -6,6 +6,8 @@ import time
 import falcon
 import falcon.asgi
 
+OutOfGpuMemory = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"})  # as PyTorch's
+
 
 def write_file(path, text=""):
     with open(path + ".part", "w") as file:
@@ -84,7 +86,7 @@ class Boom:
 
 class OutOfMemory:
     async def on_get(self, request, response):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+        raise OutOfGpuMemory("CUDA out of memory. Tried to allocate 20.00 GiB")
 
 
 class Errors:

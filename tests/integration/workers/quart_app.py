@@ -4,6 +4,8 @@ import os
 
 from quart import Quart, Response, abort, jsonify, make_response, redirect, request, send_file, session, url_for, websocket
 
+OutOfGpuMemory = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"})  # as PyTorch's
+
 app = Quart(__name__, static_folder=os.path.dirname(os.path.abspath(__file__)), static_url_path="/static")
 app.secret_key = "not one"
 app.opened = []
@@ -90,7 +92,7 @@ async def boom():
 
 @app.get("/out-of-memory")
 async def out_of_memory():
-    raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+    raise OutOfGpuMemory("CUDA out of memory. Tried to allocate 20.00 GiB")
 
 
 @app.get("/teapot")

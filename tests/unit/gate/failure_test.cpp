@@ -272,7 +272,8 @@ TEST(BrokenStream, OfEventsEndsWithOneThatSaysWhy) {
         got.find("\r\nevent: error\ndata: " + problem_of_type("model-failed"));
     ASSERT_NE(event, std::string::npos) << got;
     EXPECT_LT(at, event);
-    EXPECT_TRUE(got.ends_with("\"}\n\n\r\n")) << got;
+    EXPECT_TRUE(got.contains(R"(,"error":{"message":"The model failed: )")) << got;
+    EXPECT_TRUE(got.ends_with("\"}}\n\n\r\n")) << got;
     EXPECT_TRUE(got.contains(quoted)) << got;
     EXPECT_TRUE(stream.page().contains("\"status\":200,"));
     EXPECT_TRUE(stream.page().contains("\"detail\":\"model-failed: " + std::string(quoted) + '"'));

@@ -60,6 +60,31 @@ TEST(Problem, TellsItsDetailAndItsJob) {
     EXPECT_EQ(object.at("job").as_string(), "abc");
 }
 
+TEST(Problem, HasTheErrorThatOpenAIsClientsRead) {
+    for (int i = 0; i < problems; ++i) {
+        const auto problem = static_cast<Problem>(i);
+        const boost::json::object object = parsed({.problem = problem});
+        const boost::json::object& error = object.at("error").as_object();
+        EXPECT_EQ(error.at("message").as_string(), object.at("title").as_string());
+        EXPECT_EQ(error.at("code").as_string(), slug_of(problem));
+        EXPECT_TRUE(error.at("type").as_string().ends_with("_error")) << error.at("type");
+        EXPECT_EQ(error.at("type").as_string() == "server_error", status_of(problem) >= 500) << i;
+        EXPECT_EQ(error.size(), 3);
+    }
+    const boost::json::object object =
+        parsed({.problem = Problem::bad_input, .detail = "x is \"large\""});
+    EXPECT_EQ(object.at("error").at("message").as_string(),
+              "The model can't take this input: x is \"large\"");
+}
+
+TEST(Problem, SaysWhetherAProgramMaySendTheRequestAgain) {
+    for (int i = 0; i < problems; ++i) {
+        const int status = status_of(static_cast<Problem>(i));
+        const bool is_final = status == 409 || (status >= 500 && status != 503 && status != 507);
+        EXPECT_EQ(may_be_resent(static_cast<Problem>(i)), !is_final) << i;
+    }
+}
+
 TEST(Problem, NamesTheLogThatMayTellMore) {
     const auto next = [](Problem problem, std::optional<std::uint64_t> lane) {
         return parsed({.problem = problem, .lane = lane}).at("next").as_string();

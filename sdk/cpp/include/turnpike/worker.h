@@ -42,7 +42,8 @@ struct BadInput : std::runtime_error {
 struct Unhealthy : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// The GPU is out of memory. Free what you can before you throw this.
+/// The GPU is out of memory. Free what you can before you throw this. On a CPU lane it is an
+/// exception like any other.
 struct OutOfMemory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

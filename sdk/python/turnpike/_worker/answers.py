@@ -56,8 +56,9 @@ def encode_answer(value: Any) -> tuple[int, bytes, bytes]:
 
 
 def problem(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
-    """Returns an error of the SDK itself (not of the model), as RFC 9457 problem details."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    """Returns a 4xx of the SDK itself (not of the model): RFC 9457 problem details, and the `error` that OpenAI's clients read."""
+    error = {"message": detail, "type": "invalid_request_error", "code": title.lower().replace(" ", "-")}
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "error": error}
     return Response(body, status, headers or {}, "application/problem+json")
 
 

@@ -1,45 +1,57 @@
 """Turns an exception of a model into the frame for the gate and the traceback for the log.
 
-CUDA errors are recognized by name and text, so that no framework needs to be imported.
+What the GPU has to do with it is told by the types of exceptions and by the CUDA driver, and only on lanes with a GPU.
 """
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 
 from .. import errors
-from . import frames
+from . import cuda_state, frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
+    from typing import Any
 
     from ..job import Job
 
+_EXCEPTION_GROUP: Any = getattr(builtins, "BaseExceptionGroup", None)  # since Python 3.11
 _SDK_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-# Texts of the CUDA driver, its runtime and the frameworks above it, in lower case. sdk/cpp has the same lists;
-# sdk/conformance/gpu_errors.json has the texts that both must recognize.
-_GPU_WORDS = ("cuda", "cublas", "cudnn", "cufft", "nccl", "hip error", "hip out of memory", "gpu", "accelerator",
-                  "resource_exhausted")
-_FATAL = ("illegal memory access", "illegal address", "illegaladdress", "illegal_address", "device-side assert",
-          "errorassert", "error_assert", "launch failure", "launchfailure", "launch_failed", "launch timed out",
-          "misaligned address", "illegal instruction", "illegal_instruction", "invalid program counter",
-          "invalid address space", "uncorrectable ecc", "hardware stack error", "nvlink error", "contained error",
-          "unrecoverable error", "is lost")
-_OUT_OF_MEMORY = ("out of memory", "out_of_memory", "memoryallocation", "alloc_failed")
-_OUT_OF_MEMORY_TYPES = frozenset(("OutOfMemoryError", "CUDAOutOfMemoryError"))  # torch, cupy
+# Which exceptions tell of a GPU, by module and name, so that no framework needs to be imported. A subclass counts, too. Never by
+# text: an exception may quote what a client sent.
+_OUT_OF_MEMORY = frozenset((
+    ("torch", "OutOfMemoryError"), ("torch.cuda", "OutOfMemoryError"),  # PyTorch since 2.5, before
+    ("cupy.cuda.memory", "OutOfMemoryError"),
+    ("pycuda._driver", "MemoryError"),
+    ("tensorflow.python.framework.errors_impl", "ResourceExhaustedError"),
+))
+_ATTRIBUTE_WITH_CODE = {  # a number of CUDA
+    ("torch", "AcceleratorError"): "error_code",
+    ("cupy_backends.cuda.api.runtime", "CUDARuntimeError"): "status",
+    ("cupy_backends.cuda.api.driver", "CUDADriverError"): "status",
+    ("numba.cuda.cudadrv.driver", "CudaAPIError"): "code",
+    ("numba.cuda.cudadrv.error", "CudaAPIError"): "code",
+}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yields the exception, then its cause or context, and so on."""
+    """Yields the exception, its causes and contexts, and the members of groups (of asyncio.TaskGroup, or anyio's)."""
     seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
+    left: list[BaseException | None] = [error]
+    while left:
+        link = left.pop()
+        if link is None or id(link) in seen:
+            continue
         seen.add(id(link))
         yield link
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        left.append(link.__cause__ or (None if link.__suppress_context__ else link.__context__))
+        if _EXCEPTION_GROUP is not None and isinstance(link, _EXCEPTION_GROUP):
+            left.extend(link.exceptions)
 
 
 def _text(error: BaseException) -> str:
@@ -49,30 +61,42 @@ def _text(error: BaseException) -> str:
         return "(its text can't be shown)"
 
 
+def _reason_by_type(error: BaseException) -> int | None:
+    """Returns UNHEALTHY or OUT_OF_MEMORY if the type of the exception says so."""
+    for kind in type(error).__mro__:
+        name = (str(kind.__module__), kind.__name__)
+        if name in _OUT_OF_MEMORY:
+            return frames.OUT_OF_MEMORY
+        if name in _ATTRIBUTE_WITH_CODE:
+            code = getattr(error, _ATTRIBUTE_WITH_CODE[name], None)
+            if not isinstance(code, int):
+                return None
+            if code == cuda_state.OUT_OF_MEMORY:
+                return frames.OUT_OF_MEMORY
+            return frames.UNHEALTHY if code in cuda_state.POISONED else None
+    return None
+
+
 def _gpu_reason(error: BaseException) -> int | None:
-    """Returns UNHEALTHY or OUT_OF_MEMORY, or None if the exception is not about a GPU."""
-    verdict = None
-    for link in _chain(error):
-        name, text = type(link).__name__, _text(link).lower()
-        is_about_gpu = name == "AcceleratorError" or any(word in text for word in _GPU_WORDS)
-        if is_about_gpu and any(phrase in text for phrase in _FATAL):
-            return frames.UNHEALTHY
-        if name in _OUT_OF_MEMORY_TYPES or is_about_gpu and any(phrase in text for phrase in _OUT_OF_MEMORY):
-            verdict = frames.OUT_OF_MEMORY
-    return verdict
+    """Returns UNHEALTHY or OUT_OF_MEMORY, or None if the GPU is well. Where types don't tell, the driver does."""
+    reasons = [_reason_by_type(link) for link in _chain(error)]
+    if frames.UNHEALTHY in reasons or cuda_state.is_poisoned():
+        return frames.UNHEALTHY
+    return frames.OUT_OF_MEMORY if frames.OUT_OF_MEMORY in reasons else None
 
 
 def reason_of(job: Job, error: BaseException) -> int:
     """Returns the reason of the worker protocol that fits the exception."""
     if isinstance(error, errors.BadInput):
         return frames.BAD_INPUT
-    if isinstance(error, errors.Unhealthy):
+    if any(isinstance(link, errors.Unhealthy) for link in _chain(error)):
         return frames.UNHEALTHY
     if isinstance(error, errors.NonFinite):
         return frames.NON_FINITE
     if isinstance(error, errors.Cancelled) and job.cancelled:
         return frames.CANCELLED
-    return _gpu_reason(error) or frames.EXCEPTION
+    on_gpu = job._link is not None and job._link.has_gpu
+    return on_gpu and _gpu_reason(error) or frames.EXCEPTION
 
 
 def is_ordinary(job: Job, error: BaseException) -> bool:

@@ -45,6 +45,11 @@ class Link:
     def fileno(self) -> int:
         return self._sock.fileno()
 
+    @property
+    def has_gpu(self) -> bool:
+        """True if the lane has a GPU, as the gate's welcome says."""
+        return self.incoming.welcome is not None and self.incoming.welcome[2] > 0
+
     def send(self, data: bytes) -> None:
         """Sends whole frames. Waits while the socket is full; the gate always reads."""
         try:

@@ -2,9 +2,10 @@
 
 It keeps the order of calls that matters here: generate() gives the prompt to the streamer, then each token, and asks the
 stopping criteria after each. StoppingCriteria return a tensor of one bool per row. The weights are random. GPU errors are
-simulated with PyTorch's own texts: a batch that no GPU could hold is out of memory, and a token beyond the vocabulary is a
-device-side assert.
+simulated with PyTorch's own types and the fake driver: a batch that no GPU could hold is out of memory, and a token beyond the
+vocabulary is a device-side assert, which poisons the process's CUDA context.
 """
+import ctypes
 import json
 import os
 import time
@@ -34,6 +35,12 @@ class LlamaConfig:
         self.__dict__.update(given)
 
 
+def poison_cuda():
+    cuda = ctypes.CDLL("libcuda.so.1")  # tests/fake_gpu
+    assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0) == 0
+    cuda.fake_poison(710)
+
+
 class FakeModel(torch.nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -46,6 +53,7 @@ class FakeModel(torch.nn.Module):
         if ids.shape[0] > ROWS_MAX:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 1.00 TiB (fake)")
         if int(ids.max()) >= self.config.vocab_size:
+            poison_cuda()
             raise RuntimeError("CUDA error: device-side assert triggered (fake)")
         return self.head(self.embedding(ids).cumsum(1)[:, -1])
 

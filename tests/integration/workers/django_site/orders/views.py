@@ -7,6 +7,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 
+OutOfGpuMemory = type("OutOfMemoryError", (RuntimeError,), {"__module__": "torch"})  # as PyTorch's
+
 
 def root(request):
     return JsonResponse({"absolute": request.build_absolute_uri(reverse("hello", args=["a b"])), "secure": request.is_secure(),
@@ -51,7 +53,7 @@ async def boom_async(request):
 
 
 def out_of_memory(request):
-    raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+    raise OutOfGpuMemory("CUDA out of memory. Tried to allocate 20.00 GiB")
 
 
 def denied(request):
