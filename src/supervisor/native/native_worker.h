@@ -84,7 +84,7 @@ private:
     State state_ = State::starting;
     WorkerProcess process_;
     Alarm hello_alarm_;
-    std::shared_ptr<FrameLink> link_;
+    FrameLink link_;
     wire::Conversation conversation_;
     NativeAttempts attempts_;
     NativeProof proof_;
