@@ -79,7 +79,8 @@ void NativeWorker::process_started() {
     hello_alarm_.set(hello_expected, [this] {
         if (process_.is_ordered_to_end()) return;
         process_.set_trouble(
-            {.told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
+            {.cause = LaneCause::no_hello,
+             .told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                      "An HTTP server is started with --worker"});
     });
 }
@@ -222,7 +223,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 
 void NativeWorker::misbehaved(const std::string& how) {
     hello_alarm_.cancel();
-    process_.set_trouble({.told = how});
+    process_.set_trouble({.cause = LaneCause::misbehaved, .told = how});
     process_.output().remark(how);
     // The engine may end its jobs before the process has exited.
     attempts_.blame({.cause = Cause::worker_ended, .told = how, .said = process_.last_words()});

@@ -101,16 +101,16 @@ TEST(StartedWorker, FindsOutNowAndThenWhetherItListensOnAnotherPort) {
     stand.port_status = {.holder = Holder::nobody, .other_ports = {5000}};
     stand.run();
     stand.pass(100ms);
-    EXPECT_TRUE(stand.facts().trouble.empty()) << "it is only starting";
+    EXPECT_TRUE(stand.facts().trouble.is_none()) << "it is only starting";
     stand.pass(50ms);
     EXPECT_THAT(stand.looks,
                 ElementsAre(PortLook::quick, PortLook::quick, PortLook::quick, PortLook::thorough));
     EXPECT_THAT(stand.facts().trouble.told, HasSubstr("its worker listens on port 5000"));
     stand.port_status = {};
     stand.pass(50ms);
-    EXPECT_FALSE(stand.facts().trouble.empty()) << "a quick look does not know";
+    EXPECT_FALSE(stand.facts().trouble.is_none()) << "a quick look does not know";
     stand.pass(450ms);
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
 }
 
 TEST(StartedWorker, NeverConnectsToAStrangerOnItsPort) {
@@ -121,7 +121,7 @@ TEST(StartedWorker, NeverConnectsToAStrangerOnItsPort) {
     EXPECT_THAT(stand.dialer.dialed, IsEmpty());
     EXPECT_THAT(stand.facts().trouble.told, HasSubstr("nginx (pid 812) listens on its port"));
     stand.listen();
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
     EXPECT_EQ(stand.dialer.waiting(), 1U);
 }
 
@@ -219,7 +219,7 @@ TEST(StartedWorker, PollsItsHealthPathUntilItAnswersWell) {
     stand.pass(poll_every);
     stand.health_answers(404);
     EXPECT_EQ(stand.count("WorkerReady"), 1) << "a server without a health path is alive, too";
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
     stand.pass(5s);
     EXPECT_EQ(stand.dialer.waiting(), 0U) << "it is not polled any more";
 }

@@ -135,12 +135,12 @@ TEST(NativeWorker, TellsPeopleIfNoHelloComesInTime) {
     Stand stand;
     stand.run();
     stand.pass(9999ms);
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
     stand.pass(1ms);
     EXPECT_THAT(stand.facts().trouble.told, HasSubstr("it has not said hello"));
     EXPECT_EQ(stand.count("WorkerMisbehaved"), 0) << "load_timeout ends it, if anything does";
     stand.say(wire::Hello{});
-    EXPECT_TRUE(stand.facts().trouble.empty()) << "better late";
+    EXPECT_TRUE(stand.facts().trouble.is_none()) << "better late";
 }
 
 TEST(NativeWorker, WaitsForNoHelloAfterItsExit) {
@@ -299,7 +299,7 @@ TEST(NativeWorker, IsToldToStopOnceItIsUp) {
     stand.pass(1s);
     EXPECT_THAT(stand.told, ElementsAre("WorkerExited", "WorkerGone"));
     EXPECT_THAT(stand.crashes, IsEmpty());
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
 }
 
 TEST(NativeWorker, IsKilledByItsGuardInEveryState) {

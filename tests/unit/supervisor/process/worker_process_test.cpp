@@ -102,13 +102,14 @@ TEST(WorkerProcess, GivesTheGuardItsCommandAndTheWorkerItsVariables) {
 
 TEST(WorkerProcess, ShowsItsPidAndHowLongItsStartTook) {
     Stand stand;
-    stand.facts().trouble = {.told = "exit code 3"};  // of the worker before
+    stand.facts().trouble = {.cause = LaneCause::exited,
+                             .told = "exit code 3"};  // of the worker before
     stand.start();
     stand.time.advance(40ms);
     stand.guard().runs();
     EXPECT_EQ(stand.facts().pid, stand.guard().worker_pid());
     EXPECT_EQ(stand.facts().start.spawn, Duration{40ms});
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
     EXPECT_EQ(stand.process->guard(), stand.guard().guard());
     EXPECT_THAT(stand.process->known_processes(),
                 ElementsAre(ProcessId{.pid = stand.guard().worker_pid(), .start = 1}));
@@ -214,7 +215,7 @@ TEST(WorkerProcess, WritesNoCrashReportAboutAWorkerThatItWasToldToEnd) {
         EXPECT_THAT(stand.guard().asked, ElementsAre("terminate"));
         stand.end_by(killed_by(SIGTERM));
         EXPECT_THAT(stand.crashes, IsEmpty());
-        EXPECT_TRUE(stand.facts().trouble.empty()) << "nothing went wrong";
+        EXPECT_TRUE(stand.facts().trouble.is_none()) << "nothing went wrong";
         EXPECT_EQ(stand.count("WorkerGone"), 1);
     }
 }
@@ -262,7 +263,7 @@ TEST(WorkerProcess, CanBeKilledBeforeItHasStarted) {
 TEST(WorkerProcess, StillStartsIfTheOrderToEndCrossesItsStart) {
     Stand stand;
     stand.start();
-    stand.process->set_trouble({.told = "a wrong answer"});
+    stand.process->set_trouble({.cause = LaneCause::wrong_answer, .told = "a wrong answer"});
     stand.process->kill(Reason::proof_failed);
     stand.guard().runs();
     EXPECT_EQ(stand.facts().trouble.told, "a wrong answer") << "that is why it ends";
@@ -298,7 +299,7 @@ TEST(WorkerProcess, TakesOrdersAfterItIsGone) {
 TEST(WorkerProcess, GivesItsJobsTheMisdeedAsTheCauseInsteadOfTheSignal) {
     Stand stand;
     stand.run();
-    stand.process->set_trouble({.told = "it broke the protocol"});
+    stand.process->set_trouble({.cause = LaneCause::misbehaved, .told = "it broke the protocol"});
     stand.process->kill(Reason::misbehaved);
     stand.guard().complains("aborted\n");
     stand.end_by(killed_by(SIGKILL));
