@@ -57,6 +57,7 @@ struct SupervisorStand : Disk {
     Exchanges exchanges{loop.wakeups()};
     ActingReader reader;
     std::vector<std::string> told;  // the events for the engine: "WorkerExited 1"
+    std::vector<ProofEnded> proofs;
     std::vector<CrashReport> crashes;
     std::vector<std::string> environment{"PATH=/bin", "TURNPIKE_KEY=secret",
                                          "TURNPIKE_KEYS=/etc/keys"};
@@ -97,6 +98,7 @@ struct SupervisorStand : Disk {
     SupervisorStand() { make(); }
 
     void note(const Event& event) {
+        if (const auto* proof = std::get_if<ProofEnded>(&event)) proofs.push_back(*proof);
         std::visit(
             [this](const auto& one) {
                 if constexpr (requires { one.worker.value; })
@@ -129,7 +131,7 @@ struct SupervisorStand : Disk {
     /// Starts a server, or attaches one, that comes up.
     void http(WorkerId worker, LaneId lane) {
         start(worker, lane);
-        if (lane == http_lane) guards.last().runs();
+        if (plan[lane.value].url == nullptr) guards.last().runs();
         wait([this] { return dialer.waiting() > 0; });
         const auto peer = dialer.accept();
         peer->says = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";

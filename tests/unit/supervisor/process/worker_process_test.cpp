@@ -207,5 +207,43 @@ TEST(WorkerProcess, RenewsTheLoadTimeoutNotForEachLineOfOutput) {
     EXPECT_EQ(stand.count("LoadProgressed"), 3);
 }
 
+// ── control groups ───────────────────────────────────────────────────────────────────────────────
+
+TEST(WorkerProcess, HasAControlGroupOfItsOwnUntilItIsGone) {
+    Stand stand;
+    stand.process_deps.cgroup_home = stand.folder.file(".");
+    stand.run();
+    const std::string group = stand.process->group();
+    EXPECT_EQ(group, stand.folder.file(".") + "/turnpike-3-1") << "of gate 3, its first start";
+    EXPECT_EQ(stand.guard().orders.cgroup, group);
+    EXPECT_TRUE(stand.folder.has("turnpike-3-1"));
+    stand.guard().exits(exit_code(0));
+    EXPECT_TRUE(stand.folder.has("turnpike-3-1")) << "its tree may still be there";
+    stand.guard().is_gone();
+    EXPECT_FALSE(stand.folder.has("turnpike-3-1"));
+    EXPECT_EQ(stand.process->group(), "");
+}
+
+TEST(WorkerProcess, HasAnotherControlGroupForEachStart) {
+    Stand stand;
+    stand.process_deps.cgroup_home = stand.folder.file(".");
+    stand.run();
+    stand.process = std::make_unique<WorkerProcess>(stand.deps, stand.process_deps, stand.order,
+                                                    stand.lane(), stand);
+    stand.run();
+    EXPECT_TRUE(stand.folder.has("turnpike-3-1"));
+    EXPECT_TRUE(stand.folder.has("turnpike-3-2"));
+    EXPECT_NE(stand.guards.made[0]->orders.cgroup, stand.guards.made[1]->orders.cgroup);
+}
+
+TEST(WorkerProcess, StartsWithoutAControlGroupIfNoneCanBeMade) {
+    Stand stand;
+    stand.process_deps.cgroup_home = stand.folder.file("nowhere");
+    stand.run();
+    EXPECT_EQ(stand.guard().orders.cgroup, "");
+    stand.end_by(exit_code(0));
+    EXPECT_EQ(stand.count("WorkerGone"), 1);
+}
+
 }  // namespace
 }  // namespace turnpike
