@@ -187,7 +187,7 @@ std::string remarks_on(const json::object& page) {
         const std::string python = text_of(pool, "python");
         const json::object& lane = model_lane(page, name);
         const std::string sdk = text_of(lane, "sdk");
-        if (!model.starts_with("attached: "))
+        if (text_of(pool, "kind") != "attached")
             lines +=
                 fmt::format("{} runs: {}{}{}{}{}\n", name, model, python.empty() ? "" : " with ",
                             python, sdk.empty() ? "" : ", ", sdk) +
@@ -297,8 +297,7 @@ std::string why(const json::object& lane) {
 /// they run.
 std::string worker_of(const json::object& lane) {
     constexpr std::size_t size_max = 40;
-    const std::string worker = text_of(lane, "worker");
-    return worker.starts_with("http://") ? shortened(worker, size_max) : "";
+    return shortened(text_of(lane, "worker"), size_max);
 }
 
 std::vector<Cell> lane_row(const json::object& lane) {

@@ -72,7 +72,7 @@ void Connection::answer_job() {
     const AnswerHead& head = answer.head();
     job_.note_status(head.status);
     const bool needs_close = reply_options_.is_http_1_0 && head.has_body && !head.has_length;
-    if (needs_close || deps_.stage == GateStage::closing) reply_options_.keeps_alive = false;
+    if (needs_close || deps_.stage != GateStage::open) reply_options_.keeps_alive = false;
     reply_options_.date = deps_.date.now();
     writer_.begin_answer(answer, deps_.disk, reply_options_, job_.marks());
     begin_writing();

@@ -24,8 +24,12 @@ namespace turnpike {
 
 class Connection;
 
-/// Whether the gate takes further requests.
-enum class GateStage : std::uint8_t { open, closing };
+/// Whether the gate takes further requests. A stage never goes back.
+enum class GateStage : std::uint8_t {
+    open,
+    closing,  // connections end with the answer that is under way
+    over,     // the engine has ended all jobs, and no connection is left
+};
 
 struct ConnectionDeps {
     const Config& config;

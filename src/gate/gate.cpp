@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/check.h"
 #include "gate/job_digest.h"
 
 namespace turnpike {
@@ -41,7 +42,10 @@ Gate::Gate(GateDeps deps, const Address& bound)
     timeouts_.set(Wait::closing, closing_max);
 }
 
-Gate::~Gate() { deps_.wakeups.remove(*this); }
+Gate::~Gate() {
+    if (connection_deps_.stage == GateStage::over) CHECK(connections_ == 0 && live_jobs_.empty());
+    deps_.wakeups.remove(*this);
+}
 
 OwnRouteDeps Gate::own_route_deps(const Address& bound) {
     return {.config = deps_.config,
@@ -101,6 +105,7 @@ ConnectionDeps Gate::connection_deps() {
 // ── connections ──────────────────────────────────────────────────────────────────────────────────
 
 void Gate::add_connection(TransportPtr transport, Peer peer) {
+    if (connection_deps_.stage == GateStage::over) return;
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -145,6 +150,7 @@ void Gate::shut_down() {
 }
 
 void Gate::close_all() {
+    connection_deps_.stage = GateStage::over;
     for (std::size_t place = 0; place < by_ticket_.size(); ++place)
         if (Connection* connection = by_ticket_[place].get();
             connection && !connection->has_live_job())

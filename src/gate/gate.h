@@ -57,8 +57,10 @@ class Gate final : private Sleeper {
 public:
     /// `bound` is the address at which clients reach the gate.
     Gate(GateDeps deps, const Address& bound);
+    /// After close_all(), CHECKs that no connection and no job is left.
     ~Gate();
 
+    /// Drops the connection if close_all() was called.
     void add_connection(TransportPtr transport, Peer peer);
     /// Returns true if one more connection fits. If needed, closes the connection that has idled
     /// longest.
@@ -73,8 +75,8 @@ public:
 
     /// Closes idle connections now, and the others after their answer.
     void shut_down();
-    /// Closes all connections, also those whose clients still read, so that every job has its line
-    /// in the log. Must be called at the end, when the engine has ended all jobs.
+    /// Ends in order: closes all connections, also those whose clients still read, so that every job
+    /// has its line in the log. Must be called at the end, when the engine has ended all jobs.
     void close_all();
     /// Ends waits that lasted too long and reads changed keys. Must be called a few times a second.
     void tick();

@@ -53,11 +53,13 @@ void append_worker(JsonWriter& json, const OwnRouteDeps& deps, const LaneView& l
     json.text_or_null("last_exit", facts.last_exit);
     const bool is_of_proof = about.remark.empty() && is_serving(lane.state) && caller.is_admin;
     json.text_or_null("remark", is_of_proof ? facts.proof.remark : about.remark);
-    json.text_or_null("trouble", is_serving(lane.state) ? ""
-                                 : caller.is_admin      ? text_of(facts.trouble)
-                                                        : facts.trouble.told);
+    const bool is_troubled = !is_serving(lane.state) && !facts.trouble.is_none();
+    json.text_or_null("trouble", !is_troubled      ? ""
+                                 : caller.is_admin ? text_of(facts.trouble)
+                                                   : facts.trouble.told);
     json.text_or_null("last_line", is_serving(lane.state) || !caller.is_admin ? std::string_view()
                                                                               : facts.last_line);
+    json.text_or_null("cause", is_troubled ? name_of(facts.trouble.cause) : "");
     json.key("proof"), append_proof(json, facts.proof, caller);
     json.key("start"), append_start(json, facts.start, pool);
     const bool is_starting = is_coming_up(lane.state) && facts.started_at != never;

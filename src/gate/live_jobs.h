@@ -1,6 +1,7 @@
 // Finds the connection that waits for a job.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,6 +26,10 @@ public:
         const std::size_t place = place_of(job);
         if (place >= by_place_.size() || by_place_[place].job != job) return nullptr;
         return by_place_[place].owner;
+    }
+    [[nodiscard]] bool empty() const {
+        return std::ranges::all_of(by_place_,
+                                   [](const Entry& entry) { return entry.owner == nullptr; });
     }
     template <class Visit>
     void for_each(Visit visit) const {

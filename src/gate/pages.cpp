@@ -57,6 +57,12 @@ std::string model_of(const PoolConfig& pool, const Caller& caller) {
                        pool.attach.size() == 1 ? "" : "s");
 }
 
+/// Returns which of the three kinds of workers the pool has.
+std::string_view kind_of(const PoolConfig& pool) {
+    if (pool.is_native()) return "native";
+    return pool.is_started() ? "http" : "attached";
+}
+
 struct PageContext {
     const OwnRouteDeps& deps;
     const View& view;
@@ -69,6 +75,7 @@ void append_pool(JsonWriter& json, const PageContext& context, const PoolView& p
     const bool ready = is_ready(view, pool.pool);
     json.open_object();
     json.member("pool", config.name);
+    json.member("kind", kind_of(config));
     json.member("model", model_of(config, caller));
     if (config.is_native())
         json.text_or_null("python", caller.is_admin ? config.worker.python : "");

@@ -35,14 +35,20 @@ void show_opinion(WorkerFacts& voter, const Opinion& opinion, bool has_majority)
     if (!has_majority || text.empty()) return;
     voter.proof.is_passed = false;
     voter.proof.trouble = text;
-    voter.trouble = {.told = "its answer differs from the majority's", .said = text};
+    voter.trouble = {.cause = LaneCause::disagrees,
+                     .told = "its answer differs from the majority's",
+                     .said = text};
 }
 
 /// Returns the trouble of a failed proof. Answers and differences are the worker's words.
 LaneTrouble trouble_of(const ProofOf& of, const Judgement& judgement) {
     if (judgement.has_judged)
-        return {.told = fmt::format("wrong answer to {}", of.name), .said = judgement.trouble};
-    return {.told = fmt::format("{} {}", of.name, judgement.trouble), .said = judgement.said};
+        return {.cause = LaneCause::wrong_answer,
+                .told = fmt::format("wrong answer to {}", of.name),
+                .said = judgement.trouble};
+    return {.cause = LaneCause::proof_failed,
+            .told = fmt::format("{} {}", of.name, judgement.trouble),
+            .said = judgement.said};
 }
 
 }  // namespace

@@ -59,7 +59,10 @@ public:
     void operator()(const ReportModelFailing& action) { reporter_.tell(action); }
     void operator()(const ReportNoMajority& action) { reporter_.tell(action); }
 
-    void operator()(const Leave&) { leave_(); }
+    void operator()(const Leave& action) {
+        supervisor_.carry_out(action);
+        leave_();
+    }
 
 private:
     Gate& gate_;

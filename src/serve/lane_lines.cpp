@@ -54,14 +54,14 @@ std::string text_of(const std::optional<LoadNews>& news) {
 /// Returns what the lane's worker says, or what is wrong with the lane.
 std::string detail_of(const LaneSnapshot& lane) {
     if (is_serving(lane.state)) return "";
-    if (is_coming_up(lane.state) && lane.facts.now.trouble.empty()) {
+    if (is_coming_up(lane.state) && lane.facts.now.trouble.is_none()) {
         if (std::string said = text_of(lane.facts.now.loading); !said.empty()) return said;
         if (!lane.facts.now.last_line.empty()) return sanitized(lane.facts.now.last_line);
     }
     const std::string next = next_try_words(lane.next_try);
     const std::string why =
-        sanitized(lane.facts.now.trouble.empty() ? std::string(words_for(lane.reason))
-                                                 : text_of(lane.facts.now.trouble));
+        sanitized(lane.facts.now.trouble.is_none() ? std::string(words_for(lane.reason))
+                                                   : text_of(lane.facts.now.trouble));
     return next + (next.empty() || why.empty() ? "" : ": ") + why;
 }
 

@@ -224,6 +224,7 @@ void Server::serve() {
     // Answers that are under way may still be sent until the shutdown's patience is over.
     while (gate_->connections() > 0 && clock_.now() < leave_by_) run_for(look_every);
     gate_->close_all();
+    exchanges_.expect_dropped(supervisor_->exchanges_held());
     inputs_.log->flush();
     const Instant give_up_at = later(clock_.now(), disk_patience);
     while (has_busy_threads() && clock_.now() < give_up_at) run_for(look_every);

@@ -1,5 +1,6 @@
 #include "stream/exchange.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -25,7 +26,15 @@ void clean(Exchange& exchange) {
 
 }  // namespace
 
+Exchanges::~Exchanges() {
+    if (!undropped_max_) return;
+    const auto is_closed = [](const ExchangePtr& listed) { return listed == nullptr; };
+    CHECK(std::ranges::all_of(by_place_, is_closed));
+    CHECK(in_use_ <= *undropped_max_);
+}
+
 ExchangePtr Exchanges::open(JobId job) {
+    ++in_use_;
     ExchangePtr exchange =
         spare_count_ == 0 ? std::make_shared<Exchange>(wakeups_) : take_oldest_spare();
     exchange->job = job;
@@ -64,6 +73,7 @@ ExchangePtr Exchanges::take_oldest_spare() {
 void Exchanges::drop(ExchangePtr&& exchange) {
     const ExchangePtr last = std::move(exchange);
     if (last.use_count() > 1) return;
+    --in_use_;
     clean(*last);
     if (spare_count_ == spare_.size()) take_oldest_spare();
     spare_[(spare_first_ + spare_count_++) % spare_.size()] = last;

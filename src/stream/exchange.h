@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class Exchanges {
 public:
     /// The two sides of an exchange are woken through `wakeups`.
     explicit Exchanges(Wakeups& wakeups) : wakeups_(wakeups) {}
+    /// After expect_dropped(), CHECKs that the other exchanges have all been dropped.
+    ~Exchanges();
+    Exchanges(const Exchanges&) = delete;
+    Exchanges& operator=(const Exchanges&) = delete;
 
     /// Returns an empty exchange for a job that was just admitted. find() then returns it too.
     ExchangePtr open(JobId job);
@@ -58,6 +63,10 @@ public:
     /// Must be called when the supervisor is done with the exchange.
     void drop(ExchangePtr&& exchange);
 
+    /// Must be called at an orderly end, when the gate has closed every exchange. `except` is how
+    /// many of them workers still hold that survived a kill.
+    void expect_dropped(std::size_t except) { undropped_max_ = except; }
+
 private:
     static constexpr std::size_t spare_max = 256;
 
@@ -68,6 +77,8 @@ private:
     std::array<ExchangePtr, spare_max> spare_;  // used as a ring
     std::size_t spare_first_ = 0;
     std::size_t spare_count_ = 0;
+    std::size_t in_use_ = 0;                    // opened, and not yet dropped by both sides
+    std::optional<std::size_t> undropped_max_;  // set at an orderly end
 };
 
 }  // namespace turnpike

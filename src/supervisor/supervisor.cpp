@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/utc.h"
 #include "os/cgroup.h"
 #include "os/leftovers.h"
@@ -110,8 +111,29 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
 }
 
 Supervisor::~Supervisor() {
+    if (stage_ == Stage::over) check_that_all_ended();
     for (const auto& warm : warm_)
         if (warm != nullptr) warm->close();
+}
+
+/// A worker that survived a kill, such as one that is stuck in the GPU driver, was told to end.
+void Supervisor::check_that_all_ended() const {
+    for (const WorkerPlace& place : places_) {
+        if (place.worker == nullptr) continue;
+        if (place.worker->is_gone()) {
+            CHECK(place.worker->exchanges_held() == 0);
+        } else {
+            const WorkerProcess* process = place.worker->process();
+            CHECK(process != nullptr && process->is_ending());
+        }
+    }
+}
+
+std::size_t Supervisor::exchanges_held() const {
+    std::size_t held = 0;
+    for (const WorkerPlace& place : places_)
+        if (place.worker != nullptr) held += place.worker->exchanges_held();
+    return held;
 }
 
 /// Makes a WarmProcess for each pool with a Python model, unless the pool has `warm = false`. The
@@ -172,6 +194,7 @@ void Supervisor::carry_out(const StartWorker& action) {
     worker_deps_.lanes[action.lane.value].begin(action);
     reloads_.observe(action);
     WorkerPlace& place = place_of(action.worker);
+    CHECK(place.worker == nullptr || place.worker->is_gone());
     place = {.id = action.worker, .worker = make(action)};
     place.worker->start();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <map>
@@ -49,6 +50,8 @@ struct SupervisorDeps {
 class Supervisor {
 public:
     Supervisor(WorkerDeps worker_deps, SupervisorDeps deps);
+    /// After Leave, CHECKs that every worker is gone, except those that survived a kill, and that
+    /// none that is gone still holds an exchange.
     ~Supervisor();
 
     void carry_out(const StartWorker& action);
@@ -58,6 +61,8 @@ public:
     void carry_out(const CancelAttempt& action);
     void carry_out(const ProbeWorker& action);
     void carry_out(const ProveWorker& action);
+    /// Notes that this is an orderly end: no job lives, and every worker has ended.
+    void carry_out(const Leave&) { stage_ = Stage::over; }
     /// From now on the lane's facts are those of the next worker.
     void observe(const ReportSwitch& report);
     /// Dumps the stacks of the worker that runs the slow job.
@@ -94,8 +99,11 @@ public:
     /// True if a call of the GPU driver is still under way. It may never return, so the process
     /// must end without joining the thread of that call.
     [[nodiscard]] bool is_hanging() const { return gpus_.is_hanging(); }
+    /// Returns how many exchanges the workers hold.
+    [[nodiscard]] std::size_t exchanges_held() const;
 
 private:
+    enum class Stage : std::uint8_t { serving, over };
     using WorkerPtr = std::unique_ptr<LaneWorker>;
 
     struct WorkerPlace {
@@ -103,6 +111,7 @@ private:
         WorkerPtr worker;
     };
 
+    void check_that_all_ended() const;
     /// Returns the place of this worker id, whether or not a worker is there. The low half of an id
     /// is an index into places_.
     WorkerPlace& place_of(WorkerId worker);
@@ -123,6 +132,7 @@ private:
     /// Writes how long each phase of the worker's start took to the lane's log, once per worker.
     void log_start(LaneId lane);
 
+    Stage stage_ = Stage::serving;
     WorkerDeps worker_deps_;
     SupervisorDeps deps_;
     Children children_;

@@ -29,7 +29,8 @@ void AttachedWorker::come_up() {
         lifeline_.bind([this](boost::system::error_code error, const auto& found) {
             if (state_ != State::coming) return;
             if (error) {
-                set_trouble({.told = fmt::format("the host name {} can't be resolved: {}",
+                set_trouble({.cause = LaneCause::unknown_host,
+                             .told = fmt::format("the host name {} can't be resolved: {}",
                                                  url_.host, error.message())});
                 return poll_health_later();
             }

@@ -18,6 +18,7 @@ public:
     void start() override;
     void stop(Reason) override { detach(); }
     void kill(Reason) override { detach(); }
+    [[nodiscard]] bool is_gone() const override { return state_ == State::over; }
 
 private:
     void come_up() override;

@@ -23,15 +23,20 @@ bool is_alive(const Fetch::Result& result) {
 
 /// Returns what went wrong. `request` is the request in words: "GET /health".
 LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) {
-    if (result) return {.told = fmt::format("{} answered {}", request, result->status)};
+    const auto with = [](LaneCause cause, std::string told) {
+        return LaneTrouble{.cause = cause, .told = std::move(told)};
+    };
+    using enum LaneCause;
+    if (result) return with(bad_answer, fmt::format("{} answered {}", request, result->status));
     switch (result.error()) {
         case FetchFailure::refused:
-            return {.told = "the connection is refused: nothing listens there"};
+            return with(refused, "the connection is refused: nothing listens there");
         case FetchFailure::broke:
-            return {.told = fmt::format("{} got no valid HTTP answer", request)};
-        case FetchFailure::late: return {.told = fmt::format("{} got no answer in time", request)};
+            return with(bad_answer, fmt::format("{} got no valid HTTP answer", request));
+        case FetchFailure::late:
+            return with(no_answer, fmt::format("{} got no answer in time", request));
         case FetchFailure::too_large:
-            return {.told = fmt::format("{} answered with more than 1 MiB", request)};
+            return with(bad_answer, fmt::format("{} answered with more than 1 MiB", request));
     }
     return {};
 }

@@ -27,6 +27,7 @@ public:
     void cancel(AttemptId id) final;
     void probe(std::uint32_t number) final;
     void prove(std::uint32_t number) final;
+    [[nodiscard]] std::size_t exchanges_held() const final { return broken_or_aboard().size(); }
 
 protected:
     struct Setup {

@@ -91,18 +91,21 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
                                   : "";
             return set_destination(status.protocol);
         case PortStatus::Holder::stranger:
-            set_trouble({.told = fmt::format(
+            set_trouble({.cause = LaneCause::port_taken,
+                         .told = fmt::format(
                              "{} listens on its port {}, but its worker did not start that process",
                              status.stranger, port_)});
             break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
-            set_trouble(
-                {.told = status.other_ports.empty()
-                             ? ""
-                             : fmt::format(
-                                   "its worker listens on port {}, but not yet on its {{port}}, {}",
-                                   fmt::join(status.other_ports, ", "), port_)});
+            if (status.other_ports.empty()) {
+                set_trouble({});
+                break;
+            }
+            set_trouble({.cause = LaneCause::other_port,
+                         .told = fmt::format(
+                             "its worker listens on port {}, but not yet on its {{port}}, {}",
+                             fmt::join(status.other_ports, ", "), port_)});
             break;
     }
     look_later();

@@ -28,6 +28,7 @@ public:
         hang_up();
         process_.kill(why);
     }
+    [[nodiscard]] bool is_gone() const override { return process_.is_gone(); }
     void process_printed() override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
 

@@ -84,10 +84,9 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
 }
 
 void FrameLink::wait_to_send() {
-    socket_.async_wait(asio::socket_base::wait_write,
-                       [self = shared_from_this()](error_code error) {
-                           if (!error && self->socket_.is_open()) self->send_kept();
-                       });
+    socket_.async_wait(asio::socket_base::wait_write, lifeline_.bind([this](error_code error) {
+        if (!error && socket_.is_open()) send_kept();
+    }));
 }
 
 void FrameLink::send_kept() {
@@ -107,9 +106,9 @@ void FrameLink::send_kept() {
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 void FrameLink::listen() {
-    socket_.async_wait(asio::socket_base::wait_read, [self = shared_from_this()](error_code error) {
-        if (!error && self->socket_.is_open()) self->receive();
-    });
+    socket_.async_wait(asio::socket_base::wait_read, lifeline_.bind([this](error_code error) {
+        if (!error && socket_.is_open()) receive();
+    }));
 }
 
 /// Receives once per turn of the loop, so that others get their turn.

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
+#include "base/lifeline.h"
 #include "os/file.h"
 #include "os/socket_transport.h"
 #include "wire/decode.h"
@@ -31,12 +31,12 @@ protected:
     ~FrameLinkUser() = default;
 };
 
-class FrameLink : public std::enable_shared_from_this<FrameLink> {
+class FrameLink {
 public:
     FrameLink(boost::asio::io_context& loop, FrameLinkUser& user);
 
     void open(UniqueFd socket);
-    /// Closes the socket. The user gets no more calls.
+    /// Closes the socket. The user gets no more calls, nor after the link was destroyed.
     void close();
     /// Closes the socket and tells the user why.
     void break_off(wire::Breach breach);
@@ -71,6 +71,7 @@ private:
     wire::Decoder<wire::WorkerFrame> decoder_;
     std::deque<UniqueFd> descriptors_;
     std::array<char, read_size> bytes_;
+    Lifeline lifeline_;  // the loop may still hold callbacks of a link that was destroyed
 };
 
 }  // namespace turnpike

@@ -37,10 +37,10 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
       started_lane_(lane),
       process_(deps, process_deps, start, lane, *this),
       hello_alarm_(deps.alarms),
-      link_(std::make_shared<FrameLink>(deps.loop, static_cast<FrameLinkUser&>(*this))),
+      link_(deps.loop, *this),
       attempts_({.deps = deps,
                  .worker = worker_,
-                 .link = *link_,
+                 .link = link_,
                  .conversation = conversation_,
                  .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
       proof_({.deps = deps,
@@ -48,7 +48,7 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
               .lane = started_lane_,
               .number = lane_,
               .generation = generation_,
-              .link = *link_,
+              .link = link_,
               .conversation = conversation_}) {}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
@@ -75,11 +75,12 @@ void NativeWorker::start() {
 /// Opens the link only now, so that no frame is handled before the engine knows that the worker
 /// runs.
 void NativeWorker::process_started() {
-    if (state_ == State::starting) link_->open(process_.take_link());
+    if (state_ == State::starting) link_.open(process_.take_link());
     hello_alarm_.set(hello_expected, [this] {
         if (process_.is_ordered_to_end()) return;
         process_.set_trouble(
-            {.told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
+            {.cause = LaneCause::no_hello,
+             .told = "it has not said hello: is it a native worker (docs/worker-protocol.md)? "
                      "An HTTP server is started with --worker"});
     });
 }
@@ -145,7 +146,7 @@ void NativeWorker::hear(const Frame& frame) {
     if (proof_.is_of(frame.id)) return proof_.hear(frame);
     if constexpr (std::same_as<Frame, wire::Chunk> || std::same_as<Frame, wire::Done>) {
         const wire::Breach breach = attempts_.hear(frame);
-        if (breach != wire::Breach::none) link_->break_off(breach);
+        if (breach != wire::Breach::none) link_.break_off(breach);
     } else {
         attempts_.hear(frame);
     }
@@ -156,7 +157,7 @@ bool NativeWorker::heard(const wire::WorkerFrame& frame) {
     deps_.clock.forget();  // an answer may come in the turn of the loop that sent its job
     const wire::Breach breach = conversation_.heard(frame);
     if (breach != wire::Breach::none) {
-        link_->break_off(breach);
+        link_.break_off(breach);
         return false;
     }
     std::visit([this](const auto& one) { hear(one); }, frame);
@@ -222,7 +223,7 @@ void NativeWorker::link_broke(wire::Breach breach, std::uint8_t kind) {
 
 void NativeWorker::misbehaved(const std::string& how) {
     hello_alarm_.cancel();
-    process_.set_trouble({.told = how});
+    process_.set_trouble({.cause = LaneCause::misbehaved, .told = how});
     process_.output().remark(how);
     // The engine may end its jobs before the process has exited.
     attempts_.blame({.cause = Cause::worker_ended, .told = how, .said = process_.last_words()});
@@ -238,14 +239,14 @@ void NativeWorker::stop(Reason why) {
 /// Hears no more of the worker: the engine may send its jobs elsewhere at once, and what the worker
 /// still says must not reach their clients.
 void NativeWorker::kill(Reason why) {
-    link_->close();
+    link_.close();
     process_.kill(why);
 }
 
 void NativeWorker::process_exited(const Trouble& end) {
     state_ = State::over;
     hello_alarm_.cancel();
-    link_->close();
+    link_.close();
     attempts_.close(end);
     proof_.close();
 }
@@ -266,7 +267,7 @@ void NativeWorker::process_gone() {
 void NativeWorker::tell(const wire::GateFrame& frame) {
     out_.clear();
     append_frame(out_, frame);
-    link_->send(out_);
+    link_.send(out_);
 }
 
 }  // namespace turnpike

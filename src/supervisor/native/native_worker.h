@@ -41,6 +41,8 @@ public:
     void prove(std::uint32_t number) override;
     void stop(Reason why) override;
     void kill(Reason why) override;
+    [[nodiscard]] bool is_gone() const override { return process_.is_gone(); }
+    [[nodiscard]] std::size_t exchanges_held() const override { return attempts_.aboard().size(); }
     void process_printed() override;
     bool ask_stacks(AttemptId attempt) override;
     [[nodiscard]] WorkerProcess* process() override { return &process_; }
@@ -84,7 +86,7 @@ private:
     State state_ = State::starting;
     WorkerProcess process_;
     Alarm hello_alarm_;
-    std::shared_ptr<FrameLink> link_;
+    FrameLink link_;
     wire::Conversation conversation_;
     NativeAttempts attempts_;
     NativeProof proof_;

@@ -102,7 +102,8 @@ void GpuWatch::ask_memory(LaneId lane, std::vector<pid_t> pids, std::function<vo
         });
     after(answer_patience, [this, lane, question] {
         if (question->answers_missing > 0)
-            deps_.lanes[lane.value].now.trouble = {.told = "the driver of its GPU does not answer"};
+            deps_.lanes[lane.value].now.trouble = {.cause = LaneCause::gpu_silent,
+                                                   .told = "the driver of its GPU does not answer"};
     });
 }
 

@@ -75,41 +75,37 @@ LaneOutput::~LaneOutput() {
 // ── pipes ────────────────────────────────────────────────────────────────────────────────────────
 
 void LaneOutput::attach(UniqueFd fd, LogStream stream, std::uint64_t writer) {
-    const auto pipe = std::make_shared<Pipe>(deps_.loop, LogSource{stream, writer});
-    pipes_.push_back(pipe);
+    Pipe& pipe = pipes_.emplace_back(deps_.loop, LogSource{stream, writer});
     boost::system::error_code error;
-    pipe->fd.assign(fd.get(), error);
+    pipe.fd.assign(fd.get(), error);
     if (error) return give_up(pipe, error);
     static_cast<void>(fd.release());
-    pipe->fd.non_blocking(true, error);
+    pipe.fd.non_blocking(true, error);
     if (error) return give_up(pipe, error);
     is_full() ? wait_for_disk() : listen(pipe);
 }
 
-/// Waits until the pipe can be read. The callback holds only a weak pointer, so it does nothing
-/// once the pipe is dropped from pipes_.
-void LaneOutput::listen(const PipePtr& pipe) {
-    if (std::exchange(pipe->is_waiting, true)) return;
-    pipe->fd.async_wait(asio::posix::stream_descriptor::wait_read,
-                        [this, weak = std::weak_ptr(pipe)](boost::system::error_code error) {
-                            const PipePtr stays = weak.lock();
-                            if (stays == nullptr || !stays->fd.is_open()) return;
-                            stays->is_waiting = false;
-                            error ? give_up(stays, error) : hear(stays);
-                        });
+/// Waits until the pipe can be read.
+void LaneOutput::listen(Pipe& pipe) {
+    if (std::exchange(pipe.is_waiting, true)) return;
+    pipe.fd.async_wait(asio::posix::stream_descriptor::wait_read,
+                       pipe.lifeline.bind([this, &pipe](boost::system::error_code error) {
+                           pipe.is_waiting = false;
+                           error ? give_up(pipe, error) : hear(pipe);
+                       }));
 }
 
-void LaneOutput::hear(const PipePtr& pipe) {
-    const Had had = read(*pipe);
+void LaneOutput::hear(Pipe& pipe) {
+    const Had had = read(pipe);
     if (had == Had::end) return close(pipe);
     is_full() ? wait_for_disk() : listen(pipe);
     if (had == Had::some) deps_.on_output();
 }
 
-void LaneOutput::give_up(const PipePtr& pipe, const boost::system::error_code& error) {
+void LaneOutput::give_up(Pipe& pipe, const boost::system::error_code& error) {
+    const LogStream stream = pipe.source.stream;
     close(pipe);
-    remark(fmt::format("std{} of the worker can't be read: {}", name_of(pipe->source.stream),
-                       error.message()));
+    remark(fmt::format("std{} of the worker can't be read: {}", name_of(stream), error.message()));
 }
 
 LaneOutput::Had LaneOutput::read(Pipe& pipe) {
@@ -123,24 +119,25 @@ LaneOutput::Had LaneOutput::read(Pipe& pipe) {
     return size < 0 && (errno == EAGAIN || errno == EINTR) ? Had::none : Had::end;
 }
 
-void LaneOutput::close(const PipePtr& pipe) {
-    log_.end(pipe->source, now());
+/// Closes and forgets the pipe.
+void LaneOutput::close(Pipe& pipe) {
+    log_.end(pipe.source, now());
     write();
-    boost::system::error_code ignored;
-    pipe->fd.close(ignored);
-    std::erase(pipes_, pipe);
+    pipes_.remove_if([&pipe](const Pipe& one) { return &one == &pipe; });
 }
 
 void LaneOutput::read_now() {
-    for (const PipePtr& pipe : pipes_)
-        for (std::size_t i = 0; i < leftover_max / read_max && read(*pipe) == Had::some; ++i) {
+    for (Pipe& pipe : pipes_)
+        for (std::size_t i = 0; i < leftover_max / read_max && read(pipe) == Had::some; ++i) {
         }
 }
 
 void LaneOutput::detach(std::uint64_t writer) {
     read_now();
-    for (const PipePtr& pipe : std::vector(pipes_))
-        if (pipe->source.writer == writer) close(pipe);
+    for (auto pipe = pipes_.begin(); pipe != pipes_.end();) {
+        Pipe& one = *pipe++;
+        if (one.source.writer == writer) close(one);
+    }
 }
 
 void LaneOutput::remark(std::string_view text, LogStream stream, std::uint64_t writer) {
@@ -164,9 +161,7 @@ void LaneOutput::write() {
     in_flight_ = waiting_.size();
     sent_at_ = deps_.clock.now();
     deps_.disk.run([file = file_, text = std::exchange(waiting_, {})] { return file->write(text); },
-                   [this, weak = std::weak_ptr(lives_)](Outcome outcome) {
-                       if (!weak.expired()) written(std::move(outcome));
-                   });
+                   lifeline_.bind([this](Outcome outcome) { written(std::move(outcome)); }));
 }
 
 void LaneOutput::written(Outcome outcome) {
@@ -185,7 +180,7 @@ void LaneOutput::go_on() {
     is_pausing_ = false;
     patience_.cancel();
     if (is_full()) return wait_for_disk();
-    for (const PipePtr& pipe : pipes_) listen(pipe);
+    for (Pipe& pipe : pipes_) listen(pipe);
 }
 
 std::string LaneOutput::disk_trouble() const {
@@ -200,15 +195,15 @@ std::string LaneOutput::problem() const {
 void LaneOutput::wait_for_disk() {
     if (std::exchange(is_pausing_, true)) return;
     patience_.expires_after(disk_patience);
-    patience_.async_wait([this, weak = std::weak_ptr(lives_)](boost::system::error_code error) {
-        if (error || weak.expired() || !is_pausing_) return;
+    patience_.async_wait(lifeline_.bind([this](boost::system::error_code error) {
+        if (error || !is_pausing_) return;
         if (asio::steady_timer::clock_type::now() < patience_.expiry())
             return;  // this is the callback of an earlier wait
         problem_ = fmt::format("{}: text is left out", disk_trouble());
         is_hanging_ = true;
         waiting_.clear();
         go_on();
-    });
+    }));
 }
 
 }  // namespace turnpike

@@ -9,15 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/lifeline.h"
 #include "base/time.h"
 #include "os/background.h"
 #include "os/clock.h"
@@ -79,8 +80,8 @@ private:
         boost::asio::posix::stream_descriptor fd;
         LogSource source;
         bool is_waiting = false;  // a wait for bytes is under way
+        Lifeline lifeline;        // the loop may still hold the callback of a pipe that is closed
     };
-    using PipePtr = std::shared_ptr<Pipe>;
     struct File;
     struct Outcome {
         std::string problem;  // empty if there was none
@@ -88,11 +89,11 @@ private:
     };
     enum class Had : std::uint8_t { some, none, end };
 
-    void listen(const PipePtr& pipe);
-    void hear(const PipePtr& pipe);
+    void listen(Pipe& pipe);
+    void hear(Pipe& pipe);
     Had read(Pipe& pipe);
-    void give_up(const PipePtr& pipe, const boost::system::error_code& error);
-    void close(const PipePtr& pipe);
+    void give_up(Pipe& pipe, const boost::system::error_code& error);
+    void close(Pipe& pipe);
     void queue(std::string_view line);
     void write();
     void written(Outcome outcome);
@@ -106,7 +107,7 @@ private:
 
     LaneOutputDeps deps_;
     LaneLog log_;
-    std::vector<PipePtr> pipes_;
+    std::list<Pipe> pipes_;
     std::shared_ptr<File> file_;  // used by the disk thread only
     std::string waiting_;         // whole lines
     std::size_t in_flight_ = 0;   // bytes of the batch that is being written
@@ -116,7 +117,7 @@ private:
     bool is_pausing_ = false;  // pipes are not read
     bool has_gap_ = false;     // the file lacks text and does not say so yet
     bool is_hanging_ = false;  // the batch in flight takes too long
-    std::shared_ptr<int> lives_ = std::make_shared<int>();  // callbacks check that it exists
+    Lifeline lifeline_;
 };
 
 }  // namespace turnpike

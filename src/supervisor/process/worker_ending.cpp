@@ -82,13 +82,15 @@ std::string last_line(const WorkerEnding& ending) {
 LaneTrouble trouble_behind(const WorkerEnding& ending) {
     const LaneTrouble& before = ending.trouble_before;
     if (ending.ordered == Reason::load_silent)
-        return {.told = fmt::format("no progress for {} (load_timeout){}{}",
-                                    text_of(ending.load_timeout), before.told.empty() ? "" : ": ",
+        return {.cause = LaneCause::load_silent,
+                .told = fmt::format("no progress for {} (load_timeout){}{}",
+                                    text_of(ending.load_timeout), before.is_none() ? "" : ": ",
                                     before.told),
-                .said = before.empty() ? last_said(ending) : before.said};
-    if (!before.empty()) return before;
+                .said = before.is_none() ? last_said(ending) : before.said};
+    if (!before.is_none()) return before;
     if (ending.ordered == Reason::gpu_lost) return {};  // the lane's reason says so already
-    return {.told = "Turnpike ended it: " + std::string(words_for(ending.ordered))};
+    return {.cause = LaneCause::ended,
+            .told = "Turnpike ended it: " + std::string(words_for(ending.ordered))};
 }
 
 }  // namespace
@@ -113,7 +115,8 @@ std::optional<int> signal_of(const WorkerEnd& end) {
 LaneTrouble trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
-    return {.told = fmt::format("{}{}", end.how, hint_for(end)),
+    return {.cause = LaneCause::exited,
+            .told = fmt::format("{}{}", end.how, hint_for(end)),
             .said = may_have_said_why(end) ? last_line(ending) : ""};
 }
 

@@ -179,7 +179,8 @@ void WorkerProcess::progressed() {
 
 void WorkerProcess::stuck(const std::string& who) {
     set_trouble(
-        {.told = fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who)});
+        {.cause = LaneCause::survives_kill,
+         .told = fmt::format("{} survives SIGKILL: it may be stuck in the GPU driver", who)});
     output().remark(fmt::format("{} survives SIGKILL", who));
 }
 
@@ -220,7 +221,8 @@ std::string WorkerProcess::last_words() {
 
 /// If we killed the worker for misbehaving, the jobs aboard get that cause instead of the signal.
 Trouble WorkerProcess::trouble_for_jobs() const {
-    const bool is_known = ordered_ == Reason::misbehaved && !trouble_before_.empty();
+    const bool is_known =
+        ordered_ == Reason::misbehaved && trouble_before_.cause == LaneCause::misbehaved;
     return {.cause = is_known ? Cause::worker_ended : Cause::worker_died,
             .told = is_known ? trouble_before_.told : end_.how,
             .said = turnpike::last_words(ending())};

@@ -122,6 +122,10 @@ public:
     /// crash of its own.
     void order(Reason why);
     [[nodiscard]] bool is_ordered_to_end() const { return ordered_ != Reason::none; }
+    /// True if the worker was told to end, or its main process has exited.
+    [[nodiscard]] bool is_ending() const { return is_ordered_to_end() || has_ended_; }
+    /// True once the engine was told that no process of the worker's tree is left.
+    [[nodiscard]] bool is_gone() const { return has_ended_ && guarded_ == nullptr; }
     void terminate(Reason why);
     void kill(Reason why);
 

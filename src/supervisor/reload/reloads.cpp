@@ -91,7 +91,7 @@ void Reloads::observe(const StartWorker& start) {
 std::string Reloads::trouble_of(std::size_t pool) const {
     for (const auto& [lane, worker] : pools_[pool].tried) {
         const WorkerFacts& facts = deps_.lanes[lane].of(worker);
-        if (facts.id != worker || facts.trouble.empty()) continue;
+        if (facts.id != worker || facts.trouble.is_none()) continue;
         if (facts.proof.by == ProofBy::recording && !facts.proof.is_passed)
             return text_of(facts.trouble) + "\nif this answer is right: turnpike reload --accept";
         const LaneLog* log = deps_.log_of(lane);

@@ -2,6 +2,7 @@
 // whether or not we started them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,6 +61,11 @@ public:
     virtual void stop(Reason why) = 0;
     /// Kills the worker and every process that it started.
     virtual void kill(Reason why) = 0;
+
+    /// True once the engine was told that the worker is gone.
+    [[nodiscard]] virtual bool is_gone() const = 0;
+    /// Returns how many exchanges the worker holds.
+    [[nodiscard]] virtual std::size_t exchanges_held() const = 0;
 
     /// Called when the worker's process printed something.
     virtual void process_printed() {}

@@ -17,7 +17,7 @@ using testing::Not;
 constexpr std::string_view page =
     R"({"address": "http://127.0.0.1:8000", "version":"0.1.0","uptime_s":7500.2,"ready":true,
   "shutting_down":false,"bytes_held":0,
-  "pools":[{"pool":"chat","model":"attached: 2 workers","ready":true,"generation":1,
+  "pools":[{"pool":"chat","kind":"attached","model":"attached: 2 workers","ready":true,"generation":1,
             "proof":"none","arriving":0,"queued":3,"running":1,"oldest_wait_s":1.25,
             "expected_wait_s":0.5,"usual_run_s":0.42,
             "jobs":{"finished":10,"failed":2,"refused":0,"timed_out":1,"cancelled":0}}],
@@ -56,12 +56,12 @@ TEST(Status, ShowsGatePoolsAndLanes) {
 }
 
 constexpr std::string_view page_of_started_workers = R"({"lanes":[
-  {"lane":0,"pool":"chat","state":"ready","worker":"python3 a.py --port 4001","pid":4711,
+  {"lane":0,"pool":"chat","state":"ready","worker":null,"pid":4711,
    "gpus":[{"index":0,"uuid":"GPU-a","name":"NVIDIA H200","memory_total":150323855360,
             "memory_used":3328599654}],
    "jobs":[],"finished":1,"failed":0,"restarts":0,"reason":null,"trouble":null,
    "last_line":null,"starting_s":null},
-  {"lane":1,"pool":"chat","state":"loading","worker":"python3 a.py --port 4002","pid":4712,
+  {"lane":1,"pool":"chat","state":"loading","worker":null,"pid":4712,
    "gpus":[{"index":1,"uuid":"GPU-b","name":"NVIDIA H200","memory_total":150323855360,
             "memory_used":null}],
    "jobs":[],"finished":0,"failed":0,"restarts":2,"reason":null,"trouble":null,
@@ -103,10 +103,12 @@ TEST(Status, FitsIntoANarrowTerminalWithoutCountsThatAreZero) {
 }
 
 TEST(Status, SaysOfAPoolHowLongEachPartOfItsSlowestStartTook) {
-    const auto status = [](std::string_view model, std::string_view starts) {
-        return shown(fmt::format(R"({{"pools":[{{"pool":"a","model":"{}"}}],"lanes":[{},)"
-                                 R"({{"pool":"b","start":{{"spawn_ms":9000}}}}]}})",
-                                 model, starts));
+    const auto status = [](std::string_view model, std::string_view starts,
+                           std::string_view kind = "http") {
+        return shown(
+            fmt::format(R"({{"pools":[{{"pool":"a","kind":"{}","model":"{}"}}],"lanes":[{},)"
+                        R"({{"pool":"b","start":{{"spawn_ms":9000}}}}]}})",
+                        kind, model, starts));
     };
     constexpr std::string_view two =
         R"({"pool":"a","start":{"spawn_ms":40,"import_ms":3400,"load_ms":11,"proof_ms":null,
@@ -123,8 +125,10 @@ TEST(Status, SaysOfAPoolHowLongEachPartOfItsSlowestStartTook) {
     EXPECT_THAT(status("m.py", R"({"pool":"a","start":{"spawn_ms":30},"starting_s":18})"),
                 Not(HasSubstr("a starts")))
         << "it goes on";
-    EXPECT_THAT(status("attached: 2 workers", two), Not(HasSubstr("a starts")))
+    EXPECT_THAT(status("attached: 2 workers", two, "attached"), Not(HasSubstr("a starts")))
         << "who attaches starts nothing";
+    EXPECT_THAT(status("attached: a name that somebody chose", two), HasSubstr("a starts"))
+        << "the kind decides, not the text";
 }
 
 TEST(Status, LeavesColumnsOutThatHaveNothingToShow) {

@@ -83,6 +83,8 @@ struct GateFixture {
         for (const auto& client : clients) client->leave();
         gate.shut_down();
         loop.poll();
+        gate.close_all();  // the gate CHECKs that nothing is left
+        loop.poll();
         loop.handle_events = [] {};
     }
     GateFixture(const GateFixture&) = delete;

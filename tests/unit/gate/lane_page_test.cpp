@@ -53,12 +53,23 @@ TEST(LanePage, ShowsWhatTheWorkerSaidAboutItsTroubleToAdminsOnly) {
     const auto trouble = [&](const Caller& caller) {
         return fixture.page(failed, caller).at("trouble");
     };
-    fixture.facts[0].now.trouble = {.told = "its guard died: killed by SIGKILL", .said = "secret"};
+    fixture.facts[0].now.trouble = {
+        .cause = LaneCause::exited, .told = "its guard died: killed by SIGKILL", .said = "secret"};
     EXPECT_EQ(trouble(fixture.admin).as_string(), "its guard died: killed by SIGKILL: secret");
     EXPECT_EQ(trouble({}).as_string(), "its guard died: killed by SIGKILL");
-    fixture.facts[0].now.trouble = {.said = "it answers 1; lanes 0, 1 answer 7"};
+    fixture.facts[0].now.trouble = {.cause = LaneCause::disagrees,
+                                    .said = "it answers 1; lanes 0, 1 answer 7"};
     EXPECT_TRUE(trouble({}).is_null()) << "all of it is the worker's";
     EXPECT_TRUE(fixture.page({.state = LaneState::ready}).at("trouble").is_null());
+}
+
+TEST(LanePage, NamesTheCauseOfTheTroubleForPrograms) {
+    LanePage fixture;
+    fixture.facts[0].now.trouble = {.cause = LaneCause::wrong_answer, .told = "wrong answer"};
+    EXPECT_EQ(fixture.page({.state = LaneState::failed}).at("cause").as_string(), "wrong_answer");
+    EXPECT_TRUE(fixture.page({.state = LaneState::ready}).at("cause").is_null());
+    fixture.facts[0].now.trouble = {};
+    EXPECT_TRUE(fixture.page({.state = LaneState::failed}).at("cause").is_null());
 }
 
 TEST(LanePage, ShowsTheTimesOfAStartInMilliseconds) {

@@ -12,15 +12,17 @@ namespace {
 using testing::HasSubstr;
 
 /// Returns what /-/status shows as the model of a pool.
-std::string model_of(PoolConfig pool) {
+std::string member_of(PoolConfig pool, const std::string& name) {
     GateFixture fixture(Config{.pools = {std::move(pool)}});
     fixture.lanes.resize(fixture.config.pools.front().settings.lanes);
     Client& client = fixture.ask("GET /-/status HTTP/1.1\r\nHost: localhost\r\n\r\n");
     fixture.hear(client, "\"lanes\"");
-    const std::string member = "\"model\":\"";
+    const std::string member = '"' + name + "\":\"";
     const std::size_t begin = client.got.find(member) + member.size();
     return client.got.substr(begin, client.got.find("\",", begin) - begin);
 }
+
+std::string model_of(PoolConfig pool) { return member_of(std::move(pool), "model"); }
 
 TEST(StatusPage, NamesTheCommandOfStartedWorkersAndCountsAttachedOnes) {
     EXPECT_EQ(model_of({.name = "a", .worker = {.command = "serve --port {port}"}}),
@@ -28,6 +30,14 @@ TEST(StatusPage, NamesTheCommandOfStartedWorkersAndCountsAttachedOnes) {
     EXPECT_EQ(model_of({.name = "a", .attach = {{.text = "http://h:1"}}}), "attached: 1 worker");
     EXPECT_EQ(model_of({.name = "a", .attach = {{.text = "http://h:1"}, {.text = "http://h:2"}}}),
               "attached: 2 workers");
+}
+
+TEST(StatusPage, SaysWhichKindOfWorkersAPoolHas) {
+    const auto kind = [](PoolConfig pool) { return member_of(std::move(pool), "kind"); };
+    EXPECT_EQ(kind({.name = "a", .worker = {.command = "serve --port {port}"}}), "http");
+    EXPECT_EQ(kind({.name = "a", .attach = {{.text = "http://h:1"}}}), "attached");
+    const ModelChoice model{.kind = ModelChoice::Kind::python, .path = "/m.py", .text = "m.py"};
+    EXPECT_EQ(kind({.name = "a", .worker = {.model = model}}), "native");
 }
 
 // ── models ───────────────────────────────────────────────────────────────────────────────────────

@@ -13,12 +13,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "os/file.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace turnpike {
 namespace {
@@ -210,6 +212,39 @@ TEST_F(GuardOfATest, IgnoresSignalsThatAreForTheGate) {
 TEST_F(GuardOfATest, LimitsTheOpenFilesOfItsWorker) {
     start({.open_files = 77, .command = "ulimit -Sn"});
     hear("77\n");
+}
+
+TEST_F(GuardOfATest, LetsItsWorkerJoinItsControlGroupAndKillsTheGroup) {
+    const TemporaryFolder group;  // in place of a real one, which tests may seldom make
+    group.write("cgroup.procs", "");
+    group.write("cgroup.kill", "");
+    start({.cgroup = group.file("."), .command = "echo up; sleep 60"});
+    expect(Kind::started);
+    hear("up");
+    EXPECT_EQ(group.read("cgroup.procs"), "0") << "the worker has joined before it ran";
+    EXPECT_EQ(group.read("cgroup.kill"), "");
+    ask(GuardRequest::kill);
+    expect(Kind::exited);
+    expect(Kind::gone);
+    EXPECT_EQ(group.read("cgroup.kill"), "1");
+}
+
+TEST_F(GuardOfATest, RemovesItsControlGroupAtTheEnd) {
+    const TemporaryFolder home;
+    const std::string group = home.file("group");
+    std::filesystem::create_directory(group);
+    start({.cgroup = group, .command = "exit 0"});
+    expect(Kind::started);
+    expect(Kind::exited);
+    expect(Kind::gone);
+    EXPECT_FALSE(home.has("group"));
+}
+
+TEST_F(GuardOfATest, RunsItsWorkerWithoutAControlGroupIfItCannotBeJoined) {
+    start({.cgroup = "/nowhere", .command = "exit 3"});
+    expect(Kind::started);
+    EXPECT_EQ(expect(Kind::exited).status, 3);
+    expect(Kind::gone);
 }
 
 TEST(Guard, RefusesToBeStartedByHand) {

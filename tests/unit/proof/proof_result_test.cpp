@@ -21,7 +21,8 @@ std::vector<LaneFacts> lanes_after(const Judgement& judgement) {
 TEST(ProofResult, KeepsTheDifferenceOfAWrongAnswerForAdmins) {
     const auto lanes =
         lanes_after({.verdict = ProofVerdict::failed, .trouble = ".digit: 3 here, 7 expected"});
-    EXPECT_EQ(lanes[0].now.trouble, (LaneTrouble{.told = "wrong answer to the proof",
+    EXPECT_EQ(lanes[0].now.trouble, (LaneTrouble{.cause = LaneCause::wrong_answer,
+                                                 .told = "wrong answer to the proof",
                                                  .said = ".digit: 3 here, 7 expected"}));
     EXPECT_EQ(lanes[0].now.proof.trouble, "wrong answer to the proof: .digit: 3 here, 7 expected");
     EXPECT_FALSE(lanes[0].now.proof.is_passed);
@@ -29,15 +30,17 @@ TEST(ProofResult, KeepsTheDifferenceOfAWrongAnswerForAdmins) {
 
 TEST(ProofResult, KeepsTheModelsMessageForAdmins) {
     const auto lanes = lanes_after(failed_proof(ProofBy::check, "failed", "ValueError: x"));
-    EXPECT_EQ(lanes[0].now.trouble,
-              (LaneTrouble{.told = "the proof failed", .said = "ValueError: x"}));
+    EXPECT_EQ(lanes[0].now.trouble, (LaneTrouble{.cause = LaneCause::proof_failed,
+                                                 .told = "the proof failed",
+                                                 .said = "ValueError: x"}));
     EXPECT_EQ(lanes[0].now.proof.trouble, "the proof failed: ValueError: x");
 }
 
 TEST(ProofResult, TellsEverybodyTheStatusOfAnAnswer) {
     const auto lanes = lanes_after(failed_proof(ProofBy::pool, "was answered with status 500"));
     EXPECT_EQ(lanes[0].now.trouble,
-              (LaneTrouble{.told = "the proof was answered with status 500"}));
+              (LaneTrouble{.cause = LaneCause::proof_failed,
+                           .told = "the proof was answered with status 500"}));
 }
 
 TEST(ProofResult, KeepsWhatTheOtherLanesAnswerForAdmins) {
@@ -51,14 +54,15 @@ TEST(ProofResult, KeepsWhatTheOtherLanesAnswerForAdmins) {
                 .by = ProofBy::agreement,
                 .opinions = {{.lane = 1, .oddity = oddity}},
                 .has_majority = true});
-    EXPECT_EQ(lanes[1].now.trouble, (LaneTrouble{.told = "its answer differs from the majority's",
+    EXPECT_EQ(lanes[1].now.trouble, (LaneTrouble{.cause = LaneCause::disagrees,
+                                                 .told = "its answer differs from the majority's",
                                                  .said = "it " + oddity}));
     EXPECT_EQ(lanes[1].now.proof.trouble, "it " + oddity);
-    EXPECT_TRUE(lanes[0].now.trouble.empty());
+    EXPECT_TRUE(lanes[0].now.trouble.is_none());
 }
 
 TEST(ProofResult, LeavesTheTroubleAloneIfItPassed) {
-    EXPECT_TRUE(lanes_after({})[0].now.trouble.empty());
+    EXPECT_TRUE(lanes_after({})[0].now.trouble.is_none());
 }
 
 }  // namespace

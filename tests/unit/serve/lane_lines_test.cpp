@@ -60,7 +60,7 @@ TEST(LaneLines, ShowsHowFarAModelHasLoaded) {
     EXPECT_EQ(detail({.permille = {}, .text = "importing"}), "importing\n");
     EXPECT_EQ(detail({.permille = {}, .text = "\x1b[2J"}), "?[2J\n");
     EXPECT_EQ(detail({}), "its last line\n");
-    facts.now.trouble = {.told = "it died"};
+    facts.now.trouble = {.cause = LaneCause::exited, .told = "it died"};
     EXPECT_EQ(detail({.permille = 405, .text = "layers"}), "it died\n");
 }
 
@@ -78,7 +78,7 @@ TEST(LaneLines, ShowsWhenAFailedLaneTriesAgain) {
     };
     EXPECT_EQ(detail(Duration::zero()), "it crashed too often\n");
     EXPECT_EQ(detail(252s), "next try in 4 min 12 s: it crashed too often\n");
-    facts.now.trouble = {.told = "exit code 1"};
+    facts.now.trouble = {.cause = LaneCause::exited, .told = "exit code 1"};
     EXPECT_EQ(detail(252s), "next try in 4 min 12 s: exit code 1\n");
 }
 
@@ -141,8 +141,9 @@ TEST(LaneLines, ShowsNothingThatATerminalCouldObey) {
 }
 
 TEST(LaneLines, SaysWhatALaneWaitsFor) {
-    const LaneFacts away{.worker = "http://127.0.0.1:8001",
-                         .now = {.trouble = {.told = "connection refused"}}};
+    const LaneFacts away{
+        .worker = "http://127.0.0.1:8001",
+        .now = {.trouble = {.cause = LaneCause::refused, .told = "connection refused"}}};
     const LaneFacts turn;
     const std::vector<LaneSnapshot> lanes{{.lane = 0,
                                            .facts = away,

@@ -84,7 +84,7 @@ TEST(TerminalReporter, TellsOfADeathEvenIfTheLaneServesAgainBeforeTheNextReport)
 
 TEST(TerminalReporter, TellsOfADeathInOneLine) {
     CapturedReporter captured;
-    captured.lanes[0] = {.worker = "", .now = {.trouble = {.told = ""}}};
+    captured.lanes[0] = {.worker = "", .now = {}};
     captured.report(0, LaneState::ready);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 serves"));
     for (const Reason reason : {Reason::exited, Reason::not_answering, Reason::load_silent}) {
@@ -118,13 +118,15 @@ TEST(TerminalReporter, TellsOnceOfDeathsThatAreAlike) {
 
 TEST(TerminalReporter, TellsOnceThatALaneHasFailedAndWhatToDo) {
     CapturedReporter captured;
-    captured.lanes[0] = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
+    captured.lanes[0] = {.worker = "",
+                         .now = {.trouble = {.cause = LaneCause::exited, .told = "exit code 1"}}};
     captured.report(0, LaneState::failed, Reason::crashed_too_often);
     const std::string line =
         "turnpike: lane 0 has failed: it crashed too often; see: turnpike logs 0; then: turnpike "
         "restart 0\n";
     EXPECT_EQ(captured.said(), line);
-    captured.lanes[0].now.trouble = {.told = "exit code 1: its last line, which came later"};
+    captured.lanes[0].now.trouble = {.cause = LaneCause::exited,
+                                     .told = "exit code 1: its last line, which came later"};
     EXPECT_THAT(captured.said(), IsEmpty());
     EXPECT_THAT(captured.said_of(
                     {.lane = 0, .trouble = text_of(captured.lanes[0].now.trouble), .report = ""}),
@@ -193,7 +195,7 @@ TEST(TerminalReporter, TellsNowAndThenHowLoadingGoes) {
 
 TEST(TerminalReporter, TellsNothingOfTheWaitForAnAttachedWorkerButItsBeginning) {
     CapturedReporter captured;
-    captured.lanes[0].now.trouble = {.told = "connection refused"};
+    captured.lanes[0].now.trouble = {.cause = LaneCause::refused, .told = "connection refused"};
     captured.report(0, LaneState::backoff, Reason::worker_away);
     EXPECT_THAT(captured.said(), HasSubstr("lane 0 waits for its worker"));
     EXPECT_THAT(captured.said(), IsEmpty());
@@ -251,7 +253,7 @@ TEST(TerminalReporter, NamesTheGateInItsAdvice) {
 
 TEST(TerminalReporter, TellsHowManyLanesServeWhenSomeWillNot) {
     CapturedReporter captured;
-    captured.lanes[1].now.trouble = {.told = "exit code 1"};
+    captured.lanes[1].now.trouble = {.cause = LaneCause::exited, .told = "exit code 1"};
     captured.report(0, LaneState::ready);
     captured.report(1, LaneState::failed, Reason::crashed_too_often);
     EXPECT_THAT(captured.said(), AllOf(HasSubstr("lane 1 has failed, python3 b.py: exit code 1"),
@@ -264,7 +266,8 @@ TEST(TerminalReporter, TellsHowManyLanesServeWhenSomeWillNot) {
 TEST(TerminalReporter, TellsOfADeathOfAllLanesInOneLine) {
     CapturedReporter captured;
     for (LaneFacts& lane : captured.lanes)
-        lane = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
+        lane = {.worker = "",
+                .now = {.trouble = {.cause = LaneCause::exited, .told = "exit code 1"}}};
     const auto both_die = [&captured] {
         captured.reporter.tell(
             TerminalReporter::Crash{.lane = 0, .trouble = "exit code 1", .report = "id-0"});
@@ -281,7 +284,8 @@ TEST(TerminalReporter, TellsOfADeathOfAllLanesInOneLine) {
 TEST(TerminalReporter, TellsOnceThatNoLaneServesAndWhatToDo) {
     CapturedReporter captured;
     for (LaneFacts& lane : captured.lanes)
-        lane = {.worker = "", .now = {.trouble = {.told = "exit code 1"}}};
+        lane = {.worker = "",
+                .now = {.trouble = {.cause = LaneCause::exited, .told = "exit code 1"}}};
     const auto fail = [&captured](std::uint64_t lane) {
         captured.reporter.tell(
             TerminalReporter::Crash{.lane = lane, .trouble = "exit code 1", .report = "id"});

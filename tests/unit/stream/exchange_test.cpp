@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "bench/allocations.h"
@@ -214,6 +216,51 @@ TEST(Exchanges, AllocateWhenOneMoreIsOpenThanEverBefore) {
     const std::uint64_t before = allocations;
     const ExchangePtr exchange = exchanges.open(job_at(0));
     EXPECT_GT(allocations, before) << "so allocations are counted";
+}
+
+// ── an orderly end ───────────────────────────────────────────────────────────────────────────────
+
+TEST(ExchangesAtAnOrderlyEnd, AreAllDropped) {
+    Wakeups wakeups;
+    Exchanges exchanges(wakeups);
+    ExchangePtr of_gate = exchanges.open(job_at(0));
+    ExchangePtr of_worker =
+        exchanges.begin_attempt(job_at(0), AttemptId{1}, Generation{1}, Instant{});
+    exchanges.close(std::move(of_gate));
+    exchanges.drop(std::move(of_worker));
+    exchanges.close(exchanges.open(job_at(0, 2)));
+    exchanges.expect_dropped(0);
+}
+
+TEST(ExchangesAtAnOrderlyEnd, MustHaveBeenClosedByTheGate) {
+    Wakeups wakeups;
+    auto exchanges = std::make_unique<Exchanges>(wakeups);
+    ExchangePtr of_gate = exchanges->open(job_at(0));
+    exchanges->expect_dropped(1);
+    EXPECT_DEATH(exchanges.reset(), "CHECK failed: .*is_closed");
+    exchanges->close(std::move(of_gate));
+}
+
+TEST(ExchangesAtAnOrderlyEnd, MustHaveBeenDroppedByTheWorkersThatHaveEnded) {
+    Wakeups wakeups;
+    auto exchanges = std::make_unique<Exchanges>(wakeups);
+    std::vector<ExchangePtr> of_workers;
+    for (const std::uint64_t place : {0U, 1U}) {
+        ExchangePtr of_gate = exchanges->open(job_at(place));
+        of_workers.push_back(exchanges->find(job_at(place)));
+        exchanges->close(std::move(of_gate));
+    }
+    exchanges->expect_dropped(1);
+    EXPECT_DEATH(exchanges.reset(), "CHECK failed: in_use_");
+    exchanges->drop(std::move(of_workers[0]));
+    exchanges.reset();  // the other belongs to a worker that survived a kill
+}
+
+TEST(Exchanges, MayEndAbruptlyWithWhatIsOpen) {
+    Wakeups wakeups;
+    ExchangePtr of_gate;
+    Exchanges exchanges(wakeups);
+    of_gate = exchanges.open(job_at(0));
 }
 
 }  // namespace

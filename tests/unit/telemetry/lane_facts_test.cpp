@@ -15,7 +15,7 @@ StartWorker start_beside(WorkerId worker) { return {.worker = worker, .is_next =
 TEST(LaneFacts, OfAStartKeepWhatIsKnownOfTheWorkerBefore) {
     LaneFacts lane;
     lane.begin(start_of(first)).pid = 4711;
-    lane.now.trouble = {.told = "exit code 1"};
+    lane.now.trouble = {.cause = LaneCause::exited, .told = "exit code 1"};
     lane.now.last_exit = "exit code 1";
     lane.now.start.is_warm = true;
     lane.now.model_facts = "{}";
@@ -32,12 +32,12 @@ TEST(LaneFacts, OfAStartKeepWhatIsKnownOfTheWorkerBefore) {
 TEST(LaneFacts, OfANextWorkerAreBesideThoseOfTheCurrentOne) {
     LaneFacts lane;
     lane.begin(start_of(first)).pid = 4711;
-    lane.now.trouble = {.told = "slow"};
+    lane.now.trouble = {.cause = LaneCause::no_answer, .told = "slow"};
     lane.begin(start_beside(second)).pid = 4712;
     EXPECT_EQ(lane.now.id, first);
     EXPECT_EQ(lane.now.pid, 4711);
     EXPECT_EQ(text_of(lane.next.trouble), "") << "the trouble is another worker's";
-    lane.next.trouble = {.told = "exit code 1"};
+    lane.next.trouble = {.cause = LaneCause::exited, .told = "exit code 1"};
     lane.begin(start_beside(third));
     EXPECT_EQ(lane.next.id, third);
     EXPECT_EQ(text_of(lane.next.trouble), "") << "a new generation begins with nothing";
@@ -77,12 +77,13 @@ TEST(LaneFacts, OfTheNextWorkerAreTheCurrentOnesAfterTheSwitch) {
 }
 
 TEST(LaneTrouble, IsOneTextForAdmins) {
-    EXPECT_EQ(text_of({.told = "exit code 1", .said = "no torch"}), "exit code 1: no torch");
-    EXPECT_EQ(text_of({.told = "exit code 1"}), "exit code 1");
+    EXPECT_EQ(text_of({.cause = LaneCause::exited, .told = "exit code 1", .said = "no torch"}),
+              "exit code 1: no torch");
+    EXPECT_EQ(text_of({.cause = LaneCause::exited, .told = "exit code 1"}), "exit code 1");
     EXPECT_EQ(text_of({.said = "no torch"}), "no torch");
     EXPECT_EQ(text_of(LaneTrouble{}), "");
-    EXPECT_TRUE(LaneTrouble{}.empty());
-    EXPECT_FALSE(LaneTrouble{.said = "no torch"}.empty());
+    EXPECT_TRUE(LaneTrouble{}.is_none());
+    EXPECT_FALSE(LaneTrouble{.cause = LaneCause::exited}.is_none()) << "the cause decides";
 }
 
 }  // namespace

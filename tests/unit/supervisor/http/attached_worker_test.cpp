@@ -75,14 +75,14 @@ TEST(AttachedWorker, ResolvesItsHostAgainForEachPoll) {
     stand.resolve();
     stand.health_answers(200);
     EXPECT_EQ(stand.count("WorkerReady"), 1);
-    EXPECT_TRUE(stand.facts().trouble.empty());
+    EXPECT_TRUE(stand.facts().trouble.is_none());
 }
 
 TEST(AttachedWorker, TriesAgainIfItsHostCannotBeResolved) {
     Stand stand;
     stand.url.host = "no host has spaces";
     stand.worker->start();
-    EXPECT_TRUE(stand.loop.run_until([&] { return !stand.facts().trouble.empty(); }));
+    EXPECT_TRUE(stand.loop.run_until([&] { return !stand.facts().trouble.is_none(); }));
     EXPECT_THAT(stand.facts().trouble.told,
                 HasSubstr("the host name no host has spaces can't be resolved: "));
     EXPECT_THAT(stand.dialer.dialed, IsEmpty());

@@ -38,6 +38,7 @@ public:
         close({.cause = Cause::worker_died, .told = "exit code 1", .said = "Traceback"});
     }
 
+    [[nodiscard]] bool is_gone() const override { return state_ == State::over; }
     [[nodiscard]] std::vector<ExchangePtr> suspects() const { return broken_or_aboard(); }
 
     bool reports_late = false;

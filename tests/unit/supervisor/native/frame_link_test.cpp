@@ -23,8 +23,7 @@ using wire::Breach;
 struct Wired final : FrameLinkUser {
     TestLoop loop;
     NativePeer peer{loop};
-    std::shared_ptr<FrameLink> link =
-        std::make_shared<FrameLink>(loop.context(), static_cast<FrameLinkUser&>(*this));
+    std::unique_ptr<FrameLink> link = std::make_unique<FrameLink>(loop.context(), *this);
     std::vector<std::string> texts;
     int breaks = 0;
     Breach breach = Breach::none;
@@ -33,9 +32,8 @@ struct Wired final : FrameLinkUser {
 
     Wired() { link->open(std::move(peer.gate)); }
     ~Wired() {
-        link->close();
-        loop.poll();
-        EXPECT_EQ(link.use_count(), 1) << "nobody waits on a closed link";
+        link.reset();
+        loop.poll();  // the callbacks of a link that is gone
     }
 
     bool heard(const wire::WorkerFrame& frame) override {
@@ -368,6 +366,36 @@ TEST(FrameLink, DropsWhatItKeptWhenItIsClosed) {
     EXPECT_EQ(memfds(), before);
     EXPECT_EQ(wired.breaks, 0);
     EXPECT_FALSE(wired.link->is_open());
+}
+
+// ── the end ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST(FrameLink, IsNotHeardOfOnceItIsDestroyed) {
+    Wired wired;
+    wired.stuff();
+    wired.loop.poll();  // now it waits for both directions
+    wired.peer.say(log_frame("too late"));
+    wired.link.reset();
+    while (!wired.peer.is_over && !wired.peer.take(65536).empty()) {
+    }
+    wired.loop.poll();
+    EXPECT_TRUE(wired.peer.is_over) << "its socket is closed with it";
+    EXPECT_THAT(wired.texts, IsEmpty());
+    EXPECT_EQ(wired.breaks, 0);
+}
+
+TEST(FrameLink, IsNotHeardOfIfItIsDestroyedWhenItsCallbackIsDue) {
+    Wired wired;
+    bool is_destroyed = false;
+    boost::asio::post(wired.loop.context(), [&] {
+        // The loop has seen that both sockets are ready, and has not called anybody yet.
+        wired.link.reset();
+        is_destroyed = true;
+    });
+    wired.peer.say(log_frame("too late"));
+    wired.loop.poll();
+    EXPECT_TRUE(is_destroyed);
+    EXPECT_THAT(wired.texts, IsEmpty());
 }
 
 }  // namespace

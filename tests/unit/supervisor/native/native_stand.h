@@ -39,8 +39,7 @@ struct NativeStand final : Disk, FrameLinkUser {
                         events.push_back(event);
                         act(event);
                     }};
-    std::shared_ptr<FrameLink> link =
-        std::make_shared<FrameLink>(loop.context(), static_cast<FrameLinkUser&>(*this));
+    std::unique_ptr<FrameLink> link = std::make_unique<FrameLink>(loop.context(), *this);
     wire::Conversation conversation;
     NativeAttempts attempts{{.deps = deps,
                              .worker = WorkerId{1},

@@ -52,7 +52,16 @@ public:
         return make_ends(wanted);
     }
     [[nodiscard]] std::expected<Offered, std::string> offer() override {
-        return std::unexpected("a fake guard can't start warm");
+        EXPECT_EQ(state_, State::made);
+        if (!refusal_.empty()) return std::unexpected(refusal_);
+        state_ = State::offered;
+        Offered offered{.ends = make_ends(Link::socket), .theirs = {}};
+        // The warm process gets copies: the test plays the worker that it forks.
+        offered.theirs = {.out = copy_of(out_),
+                          .err = copy_of(err_),
+                          .control = copy_of(link),
+                          .link = copy_of(link)};
+        return offered;
     }
     void terminate() override { asked.emplace_back("terminate"); }
     void kill() override { asked.emplace_back("kill"); }
@@ -60,20 +69,29 @@ public:
         asked.emplace_back("abandon");
         state_ = State::over;
     }
-    [[nodiscard]] pid_t guard() const override { return state_ == State::made ? 0 : pid_; }
+    [[nodiscard]] pid_t guard() const override {
+        return state_ == State::made || state_ == State::offered ? 0 : pid_;
+    }
 
     // ── what becomes of the worker ──
     void runs() {
-        EXPECT_EQ(state_, State::starting);
+        EXPECT_TRUE(state_ == State::starting || state_ == State::offered);
         state_ = State::running;
         user_.started({.pid = worker_pid(), .start = 1});
+    }
+    /// No guard came from the offer: the warm process has closed what it got.
+    void never_starts() {
+        EXPECT_EQ(state_, State::offered);
+        state_ = State::over;
+        user_.never_started();
     }
     void prints(std::string_view text) const { put(out_, text); }
     void complains(std::string_view text) const { put(err_, text); }
     /// The worker ends, or it could not be started. Its pipes are still open, as a process that it
     /// started may have them.
     void exits(const WorkerEnd& end) {
-        EXPECT_TRUE(state_ == State::starting || state_ == State::running);
+        EXPECT_TRUE(state_ == State::starting || state_ == State::offered ||
+                    state_ == State::running);
         state_ = State::exited;
         user_.exited(end);
     }
@@ -101,8 +119,10 @@ public:
 
 private:
     //  made ─start()─▶ starting ─▶ running ─▶ exited ─▶ over
-    //                     └───────────────────────▲
-    enum class State : std::uint8_t { made, starting, running, exited, over };
+    //    │                │           ▲          ▲        ▲
+    //    │                └───────────┼──────────┤        │
+    //    └──offer()──▶ offered ───────┴──────────┴────────┘ never_starts()
+    enum class State : std::uint8_t { made, starting, offered, running, exited, over };
 
     Ends make_ends(Link wanted) {
         Ends ours;
@@ -118,6 +138,9 @@ private:
         ours.link = UniqueFd(ends[0]);
         link = UniqueFd(ends[1]);
         return ours;
+    }
+    static UniqueFd copy_of(const UniqueFd& fd) {
+        return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     }
     static void put(const UniqueFd& pipe, std::string_view text) {
         EXPECT_EQ(::write(pipe.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));

@@ -175,7 +175,7 @@ TEST(GpuWatch, SaysWhetherADeadProcessStillHoldsMemory) {
     EXPECT_EQ(stand.ask(first_lane, {dead_pid + 1}), Memory::freed) << "somebody else's memory";
     EXPECT_EQ(stand.ask(first_lane, {}), Memory::freed);
     stand.pass(10s);
-    EXPECT_TRUE(stand.lanes[0].now.trouble.empty()) << "the driver has answered";
+    EXPECT_TRUE(stand.lanes[0].now.trouble.is_none()) << "the driver has answered";
 }
 
 TEST(GpuWatch, DoesNotTakeALiveProcessForADeadWorkerWithTheSamePid) {
@@ -240,11 +240,11 @@ TEST(GpuWatch, SaysThatADriverHangsAndWaitsForIt) {
     stand.watch->ask_memory(wide_lane, {dead_pid}, [&](Memory memory) { answer = memory; });
     EXPECT_TRUE(stand.watch->is_hanging());
     stand.time.advance(999ms);
-    EXPECT_TRUE(stand.lanes[1].now.trouble.empty());
+    EXPECT_TRUE(stand.lanes[1].now.trouble.is_none());
     stand.time.advance(1ms);
     EXPECT_THAT(stand.lanes[1].now.trouble.told,
                 HasSubstr("the driver of its GPU does not answer"));
-    EXPECT_TRUE(stand.lanes[0].now.trouble.empty()) << "nobody asked for this lane";
+    EXPECT_TRUE(stand.lanes[0].now.trouble.is_none()) << "nobody asked for this lane";
     EXPECT_FALSE(answer);
     answers.set_value();
     stand.rest();

@@ -79,6 +79,7 @@ struct ProcessStand : Disk {
         .processes_changed = [this] { ++processes_changed; },
         .dump_stacks_by_tool =
             [this](const WorkerProcess& process) { dumped.push_back(process.guard()); }};
+    std::shared_ptr<WarmProcess> warm;  // nullptr: starts are cold
     StartWorker order{.worker = {1}, .lane = {0}, .generation = {1}};
 
     explicit ProcessStand(std::vector<Gpu> on = {}) : plan{{.gpus = std::move(on)}} {
@@ -91,7 +92,7 @@ struct ProcessStand : Disk {
                 .output = output,
                 .proof = nullptr,
                 .kept = kept_,
-                .warm = nullptr};
+                .warm = warm};
     }
     [[nodiscard]] KeptGeneration& kept() { return *kept_; }
     [[nodiscard]] FakeGuard& guard() { return guards.last(); }

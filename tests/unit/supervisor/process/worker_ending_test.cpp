@@ -67,17 +67,24 @@ LaneTrouble parts_in(const Case& given) {
 std::string trouble_in(const Case& given) { return text_of(parts_in(given)); }
 
 TEST(TroubleOfAWorker, KeepsWhatItSaidApartFromHowItEnded) {
-    EXPECT_EQ(parts_in({.end = exited(1), .said = "ImportError: no torch\n"}),
-              (LaneTrouble{.told = "exit code 1", .said = "ImportError: no torch"}));
+    EXPECT_EQ(
+        parts_in({.end = exited(1), .said = "ImportError: no torch\n"}),
+        (LaneTrouble{
+            .cause = LaneCause::exited, .told = "exit code 1", .said = "ImportError: no torch"}));
     const WorkerEnd lost{.how = "its guard died: killed by SIGKILL", .exit = std::nullopt};
     EXPECT_EQ(parts_in({.end = lost}).told, lost.how) << "all of it is ours";
     EXPECT_EQ(
         parts_in({.end = killed(SIGKILL), .said = "shard: 3\n", .ordered = Reason::load_silent}),
-        (LaneTrouble{.told = "no progress for 30min (load_timeout)", .said = "shard: 3"}));
+        (LaneTrouble{.cause = LaneCause::load_silent,
+                     .told = "no progress for 30min (load_timeout)",
+                     .said = "shard: 3"}));
     EXPECT_EQ(parts_in({.end = killed(SIGKILL),
                         .ordered = Reason::load_silent,
-                        .trouble_before = {.told = "the proof failed", .said = "KeyError: x"}}),
-              (LaneTrouble{.told = "no progress for 30min (load_timeout): the proof failed",
+                        .trouble_before = {.cause = LaneCause::proof_failed,
+                                           .told = "the proof failed",
+                                           .said = "KeyError: x"}}),
+              (LaneTrouble{.cause = LaneCause::load_silent,
+                           .told = "no progress for 30min (load_timeout): the proof failed",
                            .said = "KeyError: x"}));
 }
 
@@ -119,7 +126,8 @@ TEST(TroubleOfAWorker, ThatWeEndedIsWhyWeEndedIt) {
     EXPECT_EQ(trouble_in({.end = end,
                           .said = "nonsense\n",
                           .ordered = Reason::proof_failed,
-                          .trouble_before = {.told = "the proof's answer is wrong"}}),
+                          .trouble_before = {.cause = LaneCause::wrong_answer,
+                                             .told = "the proof's answer is wrong"}}),
               "the proof's answer is wrong");
     EXPECT_EQ(trouble_in({.end = end, .said = "x\n", .ordered = Reason::gpu_lost}), "");
 }
@@ -133,7 +141,8 @@ TEST(TroubleOfAWorker, ThatLoadedInSilenceIsWhatItSaidOrWhatWasWrong) {
     EXPECT_EQ(trouble_in({.end = end,
                           .said = "shard 3\n",
                           .ordered = Reason::load_silent,
-                          .trouble_before = {.told = "nobody listens on port 20001"}}),
+                          .trouble_before = {.cause = LaneCause::refused,
+                                             .told = "nobody listens on port 20001"}}),
               "no progress for 30min (load_timeout): nobody listens on port 20001");
 }
 

@@ -154,7 +154,8 @@ TEST(Reloads, KeepWhyTheFirstWorkerFailed) {
     stand.start(7, {2});
     LogSource source{.stream = LogStream::err, .writer = 7};
     stand.log.take(source, "Traceback (most recent call last):\nOops: x\n", 0);
-    stand.lanes[0].next.trouble = {.told = "exit code 1", .said = "Oops: x"};
+    stand.lanes[0].next.trouble = {
+        .cause = LaneCause::exited, .told = "exit code 1", .said = "Oops: x"};
     stand.end({2}, ReloadEnd::abandoned);
     const ReloadFacts& reload = *stand.pools[0].reload;
     EXPECT_EQ(reload.end, ReloadEnd::abandoned);
@@ -169,7 +170,8 @@ TEST(Reloads, KeepTheTroubleThatNoTracebackTells) {
     stand.start(7, {2});
     LogSource source{.stream = LogStream::err, .writer = 7};
     stand.log.take(source, "a warning\n", 0);
-    stand.lanes[0].next.trouble = {.told = "its proof failed", .said = ".digit: 3, not 7"};
+    stand.lanes[0].next.trouble = {
+        .cause = LaneCause::proof_failed, .told = "its proof failed", .said = ".digit: 3, not 7"};
     stand.end({2}, ReloadEnd::abandoned);
     EXPECT_EQ(stand.pools[0].reload->trouble, "its proof failed: .digit: 3, not 7\na warning");
 }
@@ -178,7 +180,9 @@ TEST(Reloads, ThatDifferFromTheRecordingSayHowToAcceptThat) {
     Stand stand;
     const auto begun = stand.ask();
     stand.start(1, begun->generation);
-    stand.lanes[0].next.trouble = {.told = "wrong answer", .said = ".digit: 3 here, 7 expected"};
+    stand.lanes[0].next.trouble = {.cause = LaneCause::wrong_answer,
+                                   .told = "wrong answer",
+                                   .said = ".digit: 3 here, 7 expected"};
     stand.lanes[0].next.proof = {.by = ProofBy::recording};
     stand.end(begun->generation, ReloadEnd::abandoned);
     EXPECT_EQ(stand.pools[0].reload->trouble,
@@ -190,7 +194,7 @@ TEST(Reloads, ForgetTheTroubleOfTheOneBefore) {
     Stand stand;
     ASSERT_TRUE(stand.ask());
     stand.start(7, {2});
-    stand.lanes[0].next.trouble = {.told = "exit code 1"};
+    stand.lanes[0].next.trouble = {.cause = LaneCause::exited, .told = "exit code 1"};
     stand.end({2}, ReloadEnd::abandoned);
     ASSERT_TRUE(stand.ask());
     EXPECT_EQ(stand.pools[0].reload->trouble, "");
