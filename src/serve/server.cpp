@@ -132,6 +132,7 @@ std::optional<std::string> Server::open() {
     if (!inputs_.state_folder.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
     gate_.emplace(gate_deps(), *bound);
     supervisor_.emplace(WorkerDeps{.loop = loop_,
+                                   .wakeups = wakeups_,
                                    .alarms = alarms_,
                                    .dialer = dialer_,
                                    .store = store_,

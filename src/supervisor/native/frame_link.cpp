@@ -37,7 +37,10 @@ void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
 
 }  // namespace
 
-FrameLink::FrameLink(asio::io_context& loop, FrameLinkUser& user) : user_(user), socket_(loop) {}
+FrameLink::FrameLink(asio::io_context& loop, Wakeups& wakeups, FrameLinkUser& user)
+    : wakeups_(wakeups), user_(user), socket_(loop) {}
+
+FrameLink::~FrameLink() { wakeups_.remove(*this); }
 
 void FrameLink::open(UniqueFd socket) {
     socket_.assign(asio::local::stream_protocol(), socket.release());
@@ -47,6 +50,7 @@ void FrameLink::open(UniqueFd socket) {
 void FrameLink::close() {
     error_code ignored;
     socket_.close(ignored);
+    wakeups_.remove(*this);
     kept_.clear();
     for (UniqueFd& descriptor : descriptors_) close_in_background(std::move(descriptor));
     descriptors_.clear();
@@ -127,7 +131,7 @@ void FrameLink::receive() {
     take_rights(message, descriptors_);
     if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > descriptors_max)
         return break_off(wire::Breach::descriptor_unannounced);
-    if (take_in(static_cast<std::size_t>(got))) listen();
+    if (take_in(static_cast<std::size_t>(got))) wakeups_.add(*this);
 }
 
 /// Returns false if the link is closed.

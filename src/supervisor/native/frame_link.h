@@ -12,6 +12,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include "base/lifeline.h"
+#include "base/wakeups.h"
 #include "os/file.h"
 #include "os/socket_transport.h"
 #include "wire/decode.h"
@@ -31,9 +32,10 @@ protected:
     ~FrameLinkUser() = default;
 };
 
-class FrameLink {
+class FrameLink final : private Sleeper {
 public:
-    FrameLink(boost::asio::io_context& loop, FrameLinkUser& user);
+    FrameLink(boost::asio::io_context& loop, Wakeups& wakeups, FrameLinkUser& user);
+    ~FrameLink();
 
     void open(UniqueFd socket);
     /// Closes the socket. The user gets no more calls, nor after the link was destroyed.
@@ -62,9 +64,12 @@ private:
     void wait_to_send();
     void send_kept();
     void listen();
+    /// Listens again. To wait is a system call, so it comes after the turn's jobs have been sent.
+    void wake() override { listen(); }
     void receive();
     [[nodiscard]] bool take_in(std::size_t size);
 
+    Wakeups& wakeups_;
     FrameLinkUser& user_;
     SocketOf<boost::asio::local::stream_protocol> socket_;
     std::deque<Piece> kept_;

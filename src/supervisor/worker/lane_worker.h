@@ -26,6 +26,7 @@ using Deliver = std::function<void(const Event&)>;
 /// What all workers share, attached ones too.
 struct WorkerDeps {
     boost::asio::io_context& loop;
+    Wakeups& wakeups;
     Alarms& alarms;
     Dialer& dialer;
     const Store& store;

@@ -66,6 +66,7 @@ struct SupervisorStand : Disk {
     void make() {
         supervisor = std::make_unique<Supervisor>(
             WorkerDeps{.loop = loop.context(),
+                       .wakeups = loop.wakeups(),
                        .alarms = time,
                        .dialer = dialer,
                        .store = store,

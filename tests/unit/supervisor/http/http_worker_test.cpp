@@ -67,6 +67,7 @@ struct Stand : Disk {
     SocketDialer dialer{loop.context()};
     LoopAlarms alarms{loop.context()};
     WorkerDeps deps{.loop = loop.context(),
+                    .wakeups = loop.wakeups(),
                     .alarms = alarms,
                     .dialer = dialer,
                     .store = store,

@@ -23,7 +23,8 @@ using wire::Breach;
 struct Wired final : FrameLinkUser {
     TestLoop loop;
     NativePeer peer{loop};
-    std::unique_ptr<FrameLink> link = std::make_unique<FrameLink>(loop.context(), *this);
+    std::unique_ptr<FrameLink> link =
+        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), *this);
     std::vector<std::string> texts;
     int breaks = 0;
     Breach breach = Breach::none;

@@ -28,6 +28,7 @@ struct NativeStand final : Disk, FrameLinkUser {
     SocketDialer dialer{loop.context()};
     LoopAlarms alarms{loop.context()};
     WorkerDeps deps{.loop = loop.context(),
+                    .wakeups = loop.wakeups(),
                     .alarms = alarms,
                     .dialer = dialer,
                     .store = store,

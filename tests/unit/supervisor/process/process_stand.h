@@ -40,6 +40,7 @@ struct ProcessStand : Disk {
     int processes_changed = 0;
 
     WorkerDeps deps{.loop = loop.context(),
+                    .wakeups = loop.wakeups(),
                     .alarms = time,
                     .dialer = dialer,
                     .store = store,
