@@ -14,6 +14,7 @@ using WorkerId = Id<struct WorkerTag>;    // one start of one process
 using LaneId = Id<struct LaneTag>;        // counts from 0 over all pools
 using PoolId = Id<struct PoolTag>;        // counts from 0
 using CaseId = Id<struct CaseTag>;        // one death of a worker under jobs
+using ClientId = Id<struct ClientTag>;    // who sends jobs: an API key, else an address; dense
 using Ticket =
     Id<struct TicketTag>;  // the gate's name for an arrival; AdmitJob or RefuseJob carries it back
 using Generation = Id<struct GenerationTag>;  // a version of a pool's code and config; it increases

@@ -18,12 +18,14 @@ bool has_worker_finished(EndReason reason) {
 
 }  // namespace
 
-ClientJob::ClientJob(const ConnectionDeps& deps, const Peer& peer) : deps_(deps), peer_(peer) {
+ClientJob::ClientJob(const ConnectionDeps& deps, const Peer& peer, const ClientUse& at_address)
+    : deps_(deps), peer_(peer), at_address_(at_address) {
     record_.client.assign(peer_.text);
 }
 
 void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key) {
     arrival_ = std::move(arrival);
+    client_ = key == nullptr ? at_address_.again() : deps_.clients.with_key(*key);
     arrived_at_ = deps_.clock.now();
     record_.key.assign(key == nullptr ? std::string_view() : key->name);
     record_.key_id = key == nullptr ? 0 : key->id();
@@ -111,12 +113,12 @@ JobMarks ClientJob::marks() const {
 Objection ClientJob::objection_to_end() const {
     Objection objection = deps_.objections.of(arrival_.pool, record_.reason);
     if (is_caused_by_attempt(record_.reason))
-        objection.detail = detail_for(client(), exchange_->attempt.trouble);
+        objection.detail = detail_for(audience(), exchange_->attempt.trouble);
     return objection;
 }
 
 /// Returns how much the client may read of what its job's worker said.
-Audience ClientJob::client() const {
+Audience ClientJob::audience() const {
     const bool is_local = !arrival_.is_forwarded && (peer_.entrance == Entrance::unix_socket ||
                                                      is_loopback_host(peer_.address));
     const bool is_trusted =
@@ -140,7 +142,7 @@ void ClientJob::note_break(const Objection& objection) {
     record_.failure.problem.assign(slug_of(objection.problem));
     record_.failure.detail.assign(objection.detail);
     if (state_ == State::ended && is_caused_by_attempt(record_.reason))
-        record_.failure.withheld = words_withheld_from(client(), exchange_->attempt.trouble);
+        record_.failure.withheld = words_withheld_from(audience(), exchange_->attempt.trouble);
 }
 
 void ClientJob::log() {

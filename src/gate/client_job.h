@@ -12,6 +12,7 @@
 
 #include "core/action.h"
 #include "gate/arrival.h"
+#include "gate/clients.h"
 #include "gate/connection_deps.h"
 #include "gate/keys.h"
 #include "gate/reply.h"
@@ -32,7 +33,8 @@ class ClientJob {
 public:
     enum class State : std::uint8_t { none, arrived, live, ended };
 
-    ClientJob(const ConnectionDeps& deps, const Peer& peer);
+    /// `at_address` is whose jobs these are if they come without a key.
+    ClientJob(const ConnectionDeps& deps, const Peer& peer, const ClientUse& at_address);
 
     /// Begins the record of a request that may become a job. `key` is nullptr if it came without.
     void arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key);
@@ -59,6 +61,8 @@ public:
     /// The bytes of the job. Must be called only while is_open().
     [[nodiscard]] Exchange& exchange() const { return *exchange_; }
     [[nodiscard]] const JobRecord& record() const { return record_; }
+    /// Returns whose job it is. None before arrive().
+    [[nodiscard]] ClientId client() const { return client_.id(); }
 
     /// Returns what the answer's head tells about the job.
     [[nodiscard]] JobMarks marks() const;
@@ -75,13 +79,15 @@ public:
     void note_written(Bytes bytes) { record_.bytes_out = bytes; }
 
 private:
-    [[nodiscard]] Audience client() const;
+    [[nodiscard]] Audience audience() const;
     [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] bool has_run() const { return is_open() && record_.attempts > 0; }
     void log();
 
     const ConnectionDeps& deps_;
     const Peer& peer_;
+    const ClientUse& at_address_;
+    ClientUse client_;
     State state_ = State::none;
     Arrival arrival_;
     ExchangePtr exchange_;

@@ -24,9 +24,10 @@ Connection::Connection(ConnectionDeps& deps, TransportPtr transport, Peer peer, 
     : deps_(deps),
       transport_(std::move(transport)),
       peer_(std::move(peer)),
+      client_at_address_(deps.clients.at_address(peer_.address)),
       ticket_(ticket),
       reader_(limits),
-      job_(deps, peer_) {
+      job_(deps, peer_, client_at_address_) {
     transport_->set_user(*this);
 }
 

@@ -31,6 +31,7 @@
 #include "base/wakeups.h"
 #include "core/action.h"
 #include "gate/client_job.h"
+#include "gate/clients.h"
 #include "gate/connection_deps.h"
 #include "gate/model_field.h"
 #include "gate/reply_writer.h"
@@ -70,6 +71,8 @@ public:
 
     [[nodiscard]] Ticket ticket() const { return ticket_; }
     [[nodiscard]] const JobRecord& record() const { return job_.record(); }
+    /// Returns the client at the other end, as its address tells. Its jobs may belong to a key.
+    [[nodiscard]] ClientId client() const { return client_at_address_.id(); }
 
     Links<Connection> wait_links;
     Wait wait = Wait::nothing;
@@ -134,6 +137,7 @@ private:
     ConnectionDeps& deps_;
     const TransportPtr transport_;
     const Peer peer_;
+    const ClientUse client_at_address_;
     const Ticket ticket_;
     State state_ = State::head;
     Client client_ = Client::sends;

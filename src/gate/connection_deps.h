@@ -9,6 +9,7 @@
 #include "core/event.h"
 #include "gate/access.h"
 #include "gate/arrival.h"
+#include "gate/clients.h"
 #include "gate/http_date.h"
 #include "gate/job_name.h"
 #include "gate/key_file.h"
@@ -47,6 +48,7 @@ struct ConnectionDeps {
     Wakeups& wakeups;
     Exchanges& exchanges;
     LiveJobs<Connection>& live_jobs;
+    Clients& clients;
     JobArchive& archive;
     Timeouts<Connection>& timeouts;
     GateStage stage = GateStage::open;

@@ -31,6 +31,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
       objections_(deps_.engine, names_, deps_.clock),
       date_(deps_.clock),
       archive_(recent_, deps_.log),
+      clients_([](ClientId) {}),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()) {
     const GateConfig& config = deps_.config.gate;
@@ -96,6 +97,7 @@ ConnectionDeps Gate::connection_deps() {
             .wakeups = deps_.wakeups,
             .exchanges = deps_.exchanges,
             .live_jobs = live_jobs_,
+            .clients = clients_,
             .archive = archive_,
             .timeouts = timeouts_,
             .deliver = deps_.deliver,

@@ -16,6 +16,7 @@
 #include "core/action.h"
 #include "core/engine.h"
 #include "core/event.h"
+#include "gate/clients.h"
 #include "gate/connection.h"
 #include "gate/connection_deps.h"
 #include "gate/key_file.h"
@@ -101,6 +102,7 @@ private:
     RecentJobs recent_;
     JobArchive archive_;
     LiveJobs<Connection> live_jobs_;
+    Clients clients_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
     ConnectionDeps connection_deps_;

@@ -40,7 +40,8 @@ struct NativeStand final : Disk, FrameLinkUser {
                         events.push_back(event);
                         act(event);
                     }};
-    std::unique_ptr<FrameLink> link = std::make_unique<FrameLink>(loop.context(), *this);
+    std::unique_ptr<FrameLink> link =
+        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), *this);
     wire::Conversation conversation;
     NativeAttempts attempts{{.deps = deps,
                              .worker = WorkerId{1},

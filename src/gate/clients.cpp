@@ -1,0 +1,106 @@
+#include "gate/clients.h"
+
+#include <algorithm>
+
+#include <boost/asio/ip/address.hpp>
+#include "base/check.h"
+#include "gate/keys.h"
+
+namespace turnpike {
+
+namespace {
+
+/// Returns the address, or the network of an IPv6 address that is not of this machine.
+std::string network_of(std::string_view text) {
+    namespace ip = boost::asio::ip;
+    boost::system::error_code error;
+    ip::address address = ip::make_address(text, error);
+    if (error || address.is_v4() || address.is_loopback()) return std::string(text);
+    if (address.to_v6().is_v4_mapped())
+        return ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string();
+    ip::address_v6::bytes_type bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+    return ip::address_v6(bytes).to_string() + "/64";
+}
+
+}  // namespace
+
+ClientUse& ClientUse::operator=(ClientUse&& other) noexcept {
+    std::swap(clients_, other.clients_);
+    std::swap(id_, other.id_);
+    return *this;
+}
+
+ClientUse::~ClientUse() {
+    if (clients_ != nullptr) clients_->remove_use(id_);
+}
+
+ClientUse ClientUse::again() const {
+    CHECK(clients_ != nullptr);
+    clients_->add_use(id_);
+    return {clients_, id_};
+}
+
+ClientUse Clients::at_address(std::string_view address) {
+    std::string name = address.empty() ? "command line" : network_of(address);
+    const auto known = by_address_.find(name);
+    return known != by_address_.end() ? use(known->second) : use_new(std::move(name), 0);
+}
+
+ClientUse Clients::with_key(const ApiKey& key) {
+    const auto known = by_key_.find(key.id());
+    return known != by_key_.end() ? use(known->second) : use_new("key " + key.name, key.id());
+}
+
+const std::string& Clients::name_of(ClientId id) const {
+    CHECK(id.value < entries_.size());
+    return entries_[id.value].name;
+}
+
+ClientUse Clients::use(ClientId known) {
+    add_use(known);
+    return {this, known};
+}
+
+ClientUse Clients::use_new(std::string name, std::uint64_t key) {
+    Entry& entry = entry_for_new();
+    if (key != 0)
+        by_key_.emplace(key, entry.id);
+    else
+        by_address_.emplace(name, entry.id);
+    entry.name = std::move(name);
+    entry.key = key;
+    entry.uses = 1;
+    return {this, entry.id};
+}
+
+/// Returns an entry that is in no list and has no use. Forgets the client that has been unused
+/// longest if too many are remembered.
+Clients::Entry& Clients::entry_for_new() {
+    if (unused_.size() < unused_max) {
+        Entry& entry = entries_.emplace_back();
+        entry.id = ClientId{entries_.size() - 1};
+        return entry;
+    }
+    Entry& oldest = *unused_.front();
+    unused_.remove(oldest);
+    if (oldest.key != 0)
+        by_key_.erase(oldest.key);
+    else
+        by_address_.erase(oldest.name);
+    forgotten_(oldest.id);
+    return oldest;
+}
+
+void Clients::add_use(ClientId id) {
+    Entry& entry = entries_[id.value];
+    if (entry.uses++ == 0) unused_.remove(entry);
+}
+
+void Clients::remove_use(ClientId id) {
+    Entry& entry = entries_[id.value];
+    CHECK(entry.uses > 0);
+    if (--entry.uses == 0) unused_.push_back(entry);
+}
+
+}  // namespace turnpike
