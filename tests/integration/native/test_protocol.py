@@ -242,10 +242,10 @@ class Floods(ProtocolCase):
         self.assertLess(self.peak_memory(gate) - memory, GROWTH_MAX)
 
     def test_a_stream_without_end_goes_on_while_it_is_read_and_ends_with_its_reader(self):
-        gate = self.hostile("EndlessChunks")
-        lane = gate.wait_lane(self.number_of(gate, "EndlessChunks"), "ready")
+        gate = self.hostile("SteadyChunks")
+        lane = gate.wait_lane(self.number_of(gate, "SteadyChunks"), "ready")
         client = gate.connect()
-        client.request("POST", "/-/to/endlesschunks/predict", body_of({"echo": "go"}))
+        client.request("POST", "/-/to/steadychunks/predict", body_of({"echo": "go"}))
         client.head()
         for _ in range(500):
             client.chunk()

@@ -53,6 +53,18 @@ class EndlessChunks(correct.Worker):
             self.write(correct.CHUNK, job.number, b"x" * correct.INLINE_MAX)
 
 
+class SteadyChunks(correct.Worker):
+    """Streams without end, but heeds pause frames."""
+
+    def predict_echo(self, job, asked):
+        if asked["echo"] == "example":
+            return super().predict_echo(job, asked)
+        self.begin(job)
+        while self.chunk(job, b"x" * correct.INLINE_MAX):
+            pass
+        self.done(job)
+
+
 class EndlessPieces(EndlessChunks):
     """Streams small chunks without end."""
 

@@ -28,7 +28,8 @@ def say(text): gate.send(text.encode())
 def wait(): gate.recv(1 << 24)
 with open(folder + "/built", "a") as file: file.write(" ".join(sys.argv[1:]) + "\n")
 )";
-inline constexpr std::string_view says_ready = "say('{\"ready\": 12}'); wait()";
+inline constexpr std::string_view says_ready =
+    "say('{\"ready\": 12}')\nwhile gate.recv(1 << 24): pass";
 
 class WarmStand : public testing::Test {
 protected:
