@@ -58,8 +58,8 @@ bool can_occur(std::string_view group, std::size_t index) {
     const auto reason = static_cast<Reason>(index);
     if (group == "refused") return can_refuse(end);
     if (group == "job ended")
-        return end != EndReason::lane_unknown && end != EndReason::queue_full &&
-               end != EndReason::arrivals_full;
+        return end != EndReason::rate_exceeded && end != EndReason::lane_unknown &&
+               end != EndReason::queue_full && end != EndReason::arrivals_full;
     if (group == "worker ended")
         return reason != Reason::none && reason < Reason::crashed_too_often;
     return true;

@@ -186,6 +186,7 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
             return wants_foreign_lane(ledger, job) ? "" : "it was admitted";
         case EndReason::queue_full: return is_full_with(ledger, job) ? "" : "it was admitted";
         case EndReason::arrivals_full: return "it was admitted";
+        case EndReason::rate_exceeded: return "the engine knows no rates";
     }
     return "there is no such reason";
 }
@@ -211,6 +212,7 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::client_left:
         case EndReason::cancel_asked:
         case EndReason::body_failed:
+        case EndReason::rate_exceeded:
         case EndReason::lane_unknown:
         case EndReason::queue_full:
         case EndReason::arrivals_full: return invariant::one_answer;

@@ -31,6 +31,7 @@ struct CheckCommand {
 
 struct StatusCommand {
     std::optional<std::string> gate;  // its name; needed if several gates run
+    bool clients = false;             // show the clients instead of the lanes
     bool json = false;
 };
 
@@ -109,6 +110,7 @@ struct DownCommand {
 struct KeyNewCommand {
     std::string name;
     Access access = Access::plain;
+    KeyLimits limits;
 };
 
 struct KeyListCommand {

@@ -136,9 +136,12 @@ void add_status(CLI::App& app, Chosen& chosen) {
         add_command<StatusCommand>(app,
                                    {"status", "Show the pools, queues and lanes of a gate",
                                     "  turnpike status\n"
+                                    "  turnpike status --clients    who has jobs, and how many\n"
                                     "  watch turnpike status\n"
                                     "  turnpike status --json | jq '.lanes[].state'"},
                                    chosen);
+    sub.add_flag("--clients", status.clients,
+                 "Show who has jobs and bytes here, and who was refused");
     add_gate(sub, status.gate);
     add_json(sub, status.json);
 }
@@ -302,20 +305,54 @@ void add_down(CLI::App& app, Chosen& chosen) {
     add_json(sub, down.json);
 }
 
+struct LimitFlag {
+    const char* flag;
+    const char* limit;  // its name in the key file
+    const char* value;
+    const char* about;
+};
+
+void add_limit(CLI::App& sub, KeyLimits& limits, const LimitFlag& row) {
+    sub.add_option_function<std::string>(
+           row.flag,
+           [&limits, row](const std::string& text) {
+               const auto taken = find_key_limit(row.limit)->take(limits, text);
+               if (!taken) throw CLI::ValidationError(row.flag, text + ' ' + taken.error());
+           },
+           row.about)
+        ->type_name(row.value);
+}
+
+void add_limits(CLI::App& sub, KeyLimits& limits) {
+    for (const LimitFlag& row :
+         {LimitFlag{"--jobs-max", "jobs_max", "N",
+                    "Jobs that it may have at once [default: no limit]"},
+          LimitFlag{"--bytes-max", "bytes_max", "SIZE",
+                    "Size of all bodies of these jobs, such as 256MiB [default: no limit]"},
+          LimitFlag{"--rate", "rate", "N/s|N/min",
+                    "Jobs that it may send per second or minute [default: no limit]"},
+          LimitFlag{"--priority-max", "priority_max", "0-9",
+                    "Highest level of its jobs against those of others [default: 5]"}})
+        add_limit(sub, limits, row);
+}
+
 void add_key(CLI::App& app, Chosen& chosen) {
     CLI::App& key = add_heading(app, {"key", "Make, list and revoke API keys",
                                       "  KEY=$(turnpike key new bob)\n"
                                       "  curl -H \"Authorization: Bearer $KEY\" …"});
     key.require_subcommand(1);
-    auto [sub_new, fresh] =
-        add_command<KeyNewCommand>(key,
-                                   {"new", "Make a key and print it; it is never shown again",
-                                    "  KEY=$(turnpike key new bob)"},
-                                   chosen);
+    auto [sub_new, fresh] = add_command<KeyNewCommand>(
+        key,
+        {"new", "Make a key and print it; it is never shown again",
+         "  KEY=$(turnpike key new bob)\n"
+         "  turnpike key new ops --admin --priority-max 9\n"
+         "  turnpike key new web --jobs-max 20 --bytes-max 256MiB --rate 5/s"},
+        chosen);
     sub_new.add_option("NAME", fresh.name, "Name of the key's owner")->required()->type_name("");
     sub_new.add_flag_callback(
         "--admin", [&access = fresh.access] { access = Access::admin; },
         "Let the key also see and cancel the jobs of others, read logs and control lanes");
+    add_limits(sub_new, fresh.limits);
     auto [sub_list, list] = add_command<KeyListCommand>(
         key, {"list", "List the keys, without their secrets", "  turnpike key list --json"},
         chosen);

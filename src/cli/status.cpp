@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/running_gate.h"
+#include "cli/status_clients.h"
 #include "telemetry/lane_words.h"
 #include "telemetry/start_phases.h"
 #include "terminal/facts.h"
@@ -391,8 +392,9 @@ int run(const StatusCommand& command) {
     const auto got = ask_gate(command.gate, {.target = "/-/status"});
     if (!got) return complain(got.error());
     if (command.json) return print(got->answer.body);
-    const auto text = status_text({.gate = got->gate, .json = got->answer.body},
-                                  {.colours = wants_colours(), .columns = stdout_columns()});
+    const StatusPage page{.gate = got->gate, .json = got->answer.body};
+    const TextStyle style{.colours = wants_colours(), .columns = stdout_columns()};
+    const auto text = command.clients ? clients_text(page, style) : status_text(page, style);
     return text ? print(*text) : complain(text.error());
 }
 

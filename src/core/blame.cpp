@@ -88,6 +88,7 @@ bool is_acquitted_by(EndReason reason) {
         case EndReason::arrivals_full:
         case EndReason::body_failed:
         case EndReason::aside_full:
+        case EndReason::rate_exceeded:
         case EndReason::shutting_down:
         case EndReason::client_left:
         case EndReason::cancel_asked: return false;

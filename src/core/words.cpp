@@ -40,6 +40,7 @@ std::string_view name_of(EndReason value) {
         case EndReason::arrivals_full: return "arrivals_full";
         case EndReason::body_failed: return "body_failed";
         case EndReason::aside_full: return "aside_full";
+        case EndReason::rate_exceeded: return "rate_exceeded";
         case EndReason::shutting_down: return "shutting_down";
         case EndReason::client_left: return "client_left";
         case EndReason::cancel_asked: return "cancel_asked";

@@ -69,6 +69,7 @@ enum class EndReason : std::uint8_t {
     arrivals_full,    // arriving_max
     body_failed,      // the body was malformed, too large or too slow, or the disk was full
     aside_full,       // every serving lane has aside_max asides, or no lane serves now
+    rate_exceeded,  // the client's key has a rate; the gate refuses, and the engine never hears of it
     shutting_down,
     client_left,
     cancel_asked,
@@ -100,7 +101,8 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::bytes_full:
         case EndReason::arrivals_full:
         case EndReason::body_failed:
-        case EndReason::aside_full: return Outcome::refused;
+        case EndReason::aside_full:
+        case EndReason::rate_exceeded: return Outcome::refused;
     }
     return Outcome::failed;
 }

@@ -36,6 +36,11 @@ void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const Api
     state_ = State::arrived;
 }
 
+void ClientJob::turn_away(const Objection& objection, EndReason reason) {
+    deps_.refusals.add(arrival_.pool, client_.id());
+    refuse(objection, reason);
+}
+
 void ClientJob::refuse(const Objection& objection, EndReason reason) {
     note_problem(objection);
     record_.id = {};

@@ -38,8 +38,10 @@ public:
 
     /// Begins the record of a request that may become a job. `key` is nullptr if it came without.
     void arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key);
-    /// Notes that the request never becomes a job, and logs it.
+    /// Notes that the engine refused the request, and logs it.
     void refuse(const Objection& objection, EndReason reason);
+    /// Does the same for a request that the gate itself refuses, of which the engine never hears.
+    void turn_away(const Objection& objection, EndReason reason);
     /// Opens the exchange, and fills in the head of the request. `reader` gets the answer.
     void admit(JobId job, const http::RequestHead& head, AnswerReader& reader);
     /// Notes that the body's "model" chose this pool.

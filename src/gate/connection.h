@@ -73,6 +73,10 @@ public:
     [[nodiscard]] const JobRecord& record() const { return job_.record(); }
     /// Returns the client at the other end, as its address tells. Its jobs may belong to a key.
     [[nodiscard]] ClientId client() const { return client_at_address_.id(); }
+    /// Returns whose job the latest one is.
+    [[nodiscard]] ClientId client_of_job() const { return job_.client(); }
+    /// Returns how many bytes of the live job's body are held.
+    [[nodiscard]] Bytes body_size() const { return Bytes{job_.exchange().body.size()}; }
 
     Links<Connection> wait_links;
     Wait wait = Wait::nothing;
@@ -111,6 +115,9 @@ private:
     void answer_preflight(const http::RequestHead& head);
     void take_own_request(const http::RequestHead& head);
     void take_job(const http::RequestHead& head, const Caller& caller);
+    [[nodiscard]] Duration time_until_allowed(const Caller& caller);
+    void turn_away(const Objection& objection, EndReason reason,
+                   Duration retry_after = Duration::zero());
     void take_body();
     void take_piece(std::string_view piece);
     void body_stored(int error);

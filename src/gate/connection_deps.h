@@ -13,9 +13,11 @@
 #include "gate/http_date.h"
 #include "gate/job_name.h"
 #include "gate/key_file.h"
+#include "gate/key_rates.h"
 #include "gate/live_jobs.h"
 #include "gate/objections.h"
 #include "gate/own_routes.h"
+#include "gate/refusals.h"
 #include "gate/timeouts.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
@@ -49,6 +51,8 @@ struct ConnectionDeps {
     Exchanges& exchanges;
     LiveJobs<Connection>& live_jobs;
     Clients& clients;
+    KeyRates& key_rates;
+    Refusals& refusals;
     JobArchive& archive;
     Timeouts<Connection>& timeouts;
     GateStage stage = GateStage::open;

@@ -94,12 +94,12 @@ void Connection::take_job(const http::RequestHead& head, const Caller& caller) {
     if (!arrival) return answer_problem(arrival.error());
     declared_ = head.length;
     job_.arrive(*arrival, head, caller.key);
-    if (declared_ > deps_.config.gate.body_max.count) {
-        const Objection objection{Problem::body_too_large,
-                                  "Content-Length is " + std::to_string(declared_)};
-        job_.refuse(objection, EndReason::body_failed);
-        return answer_problem(objection);
-    }
+    if (const Duration left = time_until_allowed(caller); left > Duration::zero())
+        return turn_away({Problem::rate_exceeded, {}}, EndReason::rate_exceeded, left);
+    if (declared_ > deps_.config.gate.body_max.count)
+        return turn_away(
+            {Problem::body_too_large, "Content-Length is " + std::to_string(declared_)},
+            EndReason::body_failed);
     state_ = State::deciding;
     deps_.deliver(JobArrived{.ticket = ticket_,
                              .pool = arrival->pool,
@@ -108,6 +108,18 @@ void Connection::take_job(const http::RequestHead& head, const Caller& caller) {
                              .timeout = arrival->timeout,
                              .lane_wanted = arrival->lane_wanted,
                              .is_aside = arrival->is_aside});
+}
+
+/// Returns how long the caller's key must wait until its rate allows one more job. Zero counts the
+/// job.
+Duration Connection::time_until_allowed(const Caller& caller) {
+    if (caller.key == nullptr) return Duration::zero();
+    return deps_.key_rates.take(*caller.key, deps_.clock.now());
+}
+
+void Connection::turn_away(const Objection& objection, EndReason reason, Duration retry_after) {
+    job_.turn_away(objection, reason);
+    answer_problem(objection, retry_after);
 }
 
 void Connection::admitted(JobId job) {

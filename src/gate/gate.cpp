@@ -31,7 +31,8 @@ Gate::Gate(GateDeps deps, const Address& bound)
       objections_(deps_.engine, names_, deps_.clock),
       date_(deps_.clock),
       archive_(recent_, deps_.log),
-      clients_([](ClientId) {}),
+      refusals_(deps_.config.pools.size()),
+      clients_([this](ClientId id) { refusals_.forget(id); }),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()) {
     const GateConfig& config = deps_.config.gate;
@@ -52,6 +53,7 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
     return {.config = deps_.config,
             .engine = deps_.engine,
             .recent = recent_,
+            .refusals = refusals_,
             .exchanges = deps_.exchanges,
             .lanes = deps_.lanes,
             .crashes = deps_.crashes,
@@ -76,9 +78,29 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
                         [&](const Connection& connection) { visit(connection.record()); });
                 },
             .order = deps_.deliver,
+            .clients = [this] { return client_figures(); },
             .dump_stacks = deps_.dump_stacks,
             .reload_of = deps_.reload_of,
             .reload = deps_.reload};
+}
+
+/// Returns the clients that have live jobs, or were refused, in the order of their numbers.
+std::vector<ClientFigures> Gate::client_figures() const {
+    const Instant now = deps_.clock.now();
+    std::vector<ClientFigures> all(clients_.size());
+    live_jobs_.for_each([&](const Connection& connection) {
+        const auto job = deps_.engine.find(connection.record().job, now);
+        if (!job) return;
+        ClientFigures& client = all[connection.client_of_job().value];
+        count_job(client, *job);
+        client.bytes = client.bytes + connection.body_size();
+    });
+    for (std::size_t id = 0; id < all.size(); ++id) {
+        all[id].name = clients_.name_of(ClientId{id});
+        all[id].refused = refusals_.of(ClientId{id});
+    }
+    std::erase_if(all, [](const ClientFigures& client) { return is_idle(client); });
+    return all;
 }
 
 ConnectionDeps Gate::connection_deps() {
@@ -98,6 +120,8 @@ ConnectionDeps Gate::connection_deps() {
             .exchanges = deps_.exchanges,
             .live_jobs = live_jobs_,
             .clients = clients_,
+            .key_rates = key_rates_,
+            .refusals = refusals_,
             .archive = archive_,
             .timeouts = timeouts_,
             .deliver = deps_.deliver,
@@ -162,7 +186,7 @@ void Gate::close_all() {
 void Gate::tick() {
     deps_.clock.read_wall_clock();
     timeouts_.expire(deps_.clock.now());
-    deps_.keys.refresh();
+    if (deps_.keys.refresh()) key_rates_.keep_only(deps_.keys.ring().keys());
 }
 
 // ── jobs ─────────────────────────────────────────────────────────────────────────────────────────

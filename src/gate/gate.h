@@ -20,7 +20,9 @@
 #include "gate/connection.h"
 #include "gate/connection_deps.h"
 #include "gate/key_file.h"
+#include "gate/key_rates.h"
 #include "gate/own_routes.h"
+#include "gate/refusals.h"
 #include "os/background.h"
 #include "os/clock.h"
 #include "os/transport.h"
@@ -86,6 +88,7 @@ public:
 
 private:
     [[nodiscard]] OwnRouteDeps own_route_deps(const Address& bound);
+    [[nodiscard]] std::vector<ClientFigures> client_figures() const;
     [[nodiscard]] ConnectionDeps connection_deps();
     [[nodiscard]] Connection* find(Ticket ticket) const;
     void closed(Connection& connection);
@@ -102,7 +105,9 @@ private:
     RecentJobs recent_;
     JobArchive archive_;
     LiveJobs<Connection> live_jobs_;
+    Refusals refusals_;
     Clients clients_;
+    KeyRates key_rates_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
     ConnectionDeps connection_deps_;

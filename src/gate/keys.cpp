@@ -59,6 +59,10 @@ void append_line(std::string& out, const ApiKey& key) {
     }
     out += '\t';
     out += key.created;
+    for (const KeyLimit& limit : key_limits()) {
+        const std::string text = limit.text(key.limits);
+        if (!text.empty()) out.append("\t").append(limit.name).append("=").append(text);
+    }
     out += '\n';
 }
 
@@ -82,21 +86,48 @@ std::string_view take_until(char separator, std::string_view& text) {
     return taken;
 }
 
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+/// Reads what follows the date: limits such as "jobs_max=20", with tabs between them.
+std::expected<KeyLimits, std::string> parse_limits(std::string_view fields) {
+    KeyLimits limits;
+    std::vector<std::string_view> seen;
+    while (!fields.empty()) {
+        std::string_view field = take_until('\t', fields);
+        const std::string_view name = take_until('=', field);
+        const KeyLimit* limit = find_key_limit(name);
+        if (limit == nullptr)
+            return std::unexpected(in_quotes(name) +
+                                   " is no limit of a key; those are jobs_max, bytes_max, rate and "
+                                   "priority_max");
+        if (std::ranges::find(seen, name) != seen.end())
+            return std::unexpected("has " + in_quotes(name) + " twice");
+        seen.push_back(name);
+        if (const auto taken = limit->take(limits, field); !taken)
+            return std::unexpected(in_quotes(name) + " " + taken.error());
+    }
+    return limits;
+}
+
 /// Returns the key of this line. The error says what is wrong with the line.
 std::expected<ApiKey, std::string> parse_line(std::string_view line) {
-    if (std::ranges::count(line, '\t') != 3)
+    if (std::ranges::count(line, '\t') < 3)
         return std::unexpected("must be NAME, plain or admin, SHA-256 and date, separated by tabs");
     const std::string_view name = take_until('\t', line);
     const std::string_view access = take_until('\t', line);
     const auto hash = parse_hash(take_until('\t', line));
+    const std::string_view created = take_until('\t', line);
     const auto word = std::ranges::find(access_words, access);
     if (!is_key_name(name)) return std::unexpected(key_name_rule);
     if (word == access_words.end()) return std::unexpected("the access must be 'plain' or 'admin'");
     if (!hash) return std::unexpected("the SHA-256 must have 64 lower-case hexadecimal digits");
+    const auto limits = parse_limits(line);
+    if (!limits) return std::unexpected(limits.error());
     return ApiKey{.name = std::string(name),
                   .access = static_cast<Access>(word - access_words.begin()),
                   .hash = *hash,
-                  .created = std::string(line)};
+                  .created = std::string(created),
+                  .limits = *limits};
 }
 
 bool has_key(const std::vector<ApiKey>& keys, std::string_view name) {
@@ -162,7 +193,7 @@ std::expected<std::vector<ApiKey>, std::string> read_keys(const std::string& pat
 }
 
 std::expected<std::string, std::string> new_key(const std::string& path, std::string_view name,
-                                                Access access) {
+                                                Access access, const KeyLimits& limits) {
     if (!is_key_name(name)) return std::unexpected("'" + std::string(name) + "': " + key_name_rule);
     const auto locked = KeyStore::lock(path);
     if (!locked) return std::unexpected(locked.error());
@@ -175,8 +206,11 @@ std::expected<std::string, std::string> new_key(const std::string& path, std::st
     const auto text = random_key();
     const auto hash = text ? hash_of(*text) : std::nullopt;
     if (!hash) return std::unexpected("the system has no randomness for a key");
-    keys->push_back(
-        {.name = std::string(name), .access = access, .hash = *hash, .created = now_as_text()});
+    keys->push_back({.name = std::string(name),
+                     .access = access,
+                     .hash = *hash,
+                     .created = now_as_text(),
+                     .limits = limits});
     if (auto stored = store(*locked, *keys); !stored) return std::unexpected(stored.error());
     return *text;
 }

@@ -3,6 +3,8 @@
 //
 //   NAME <tab> plain|admin <tab> SHA-256 in hex <tab> 2026-11-15T10:00:00.123Z
 //
+// then, each behind a tab, the limits of the key, if it has any (gate/key_limits.h).
+//
 // The file has mode 0600, its folder 0700. Anyone who can write to the file could add a key, so we
 // don't read a file that belongs to another user or that others may write to.
 #pragma once
@@ -16,6 +18,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "gate/key_limits.h"
 
 namespace turnpike {
 
@@ -31,6 +35,7 @@ struct ApiKey {
     Access access = Access::plain;
     KeyHash hash{};
     std::string created;
+    KeyLimits limits = {};
 
     /// Returns a number that tells the key from others of the same name, earlier or later.
     [[nodiscard]] std::uint64_t id() const;
@@ -53,7 +58,8 @@ std::string keys_path(std::string_view xdg_config_home, std::string_view home);
 
 /// Makes a key, stores its hash and returns its text, which can't be recovered later.
 [[nodiscard]] std::expected<std::string, std::string> new_key(const std::string& path,
-                                                              std::string_view name, Access access);
+                                                              std::string_view name, Access access,
+                                                              const KeyLimits& limits = {});
 
 /// Removes a key. It is an error if no key has that name.
 [[nodiscard]] std::expected<void, std::string> revoke_key(const std::string& path,

@@ -16,8 +16,10 @@
 #include "core/event.h"
 #include "gate/access.h"
 #include "gate/arrival.h"
+#include "gate/clients_page.h"
 #include "gate/job_name.h"
 #include "gate/problem.h"
+#include "gate/refusals.h"
 #include "os/clock.h"
 #include "stream/exchange.h"
 #include "telemetry/lane_facts.h"
@@ -33,6 +35,7 @@ struct OwnRouteDeps {
     const Config& config;
     const Engine& engine;
     const RecentJobs& recent;
+    const Refusals& refusals;
     const Exchanges& exchanges;  // the bytes of live jobs
     const std::vector<LaneFacts>& lanes;
     const RecentCrashes& crashes;
@@ -46,6 +49,7 @@ struct OwnRouteDeps {
     std::function<bool(JobId)> is_live;  // false once the job has ended
     std::function<void(const std::function<void(const JobRecord&)>&)> for_each_live;
     std::function<void(const Event&)> order;  // passes on what a client asked for
+    std::function<std::vector<ClientFigures>()> clients = nullptr;
     /// Starts dumping the stacks of a lane's worker to the lane's log. Returns an error message if
     /// it cannot.
     std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;

@@ -34,11 +34,12 @@ std::string_view name_of_state(JobState state) {
     return "";
 }
 
-void append_counts(JsonWriter& json, const Counts& counts) {
+/// Appends what became of the pool's jobs. The engine never heard of those that the gate refused.
+void append_counts(JsonWriter& json, const Counts& counts, std::uint64_t refused_by_gate) {
     json.open_object();
     json.member("finished", counts.finished);
     json.member("failed", counts.failed);
-    json.member("refused", counts.refused);
+    json.member("refused", counts.refused + refused_by_gate);
     json.member("timed_out", counts.timed_out);
     json.member("cancelled", counts.cancelled);
     json.close_object();
@@ -90,7 +91,7 @@ void append_pool(JsonWriter& json, const PageContext& context, const PoolView& p
     json.key("usual_run_s"), append_usual(json, pool);
     json.key("reload"), append_reload(json, deps, view, pool.pool, caller);
     json.key("jobs");
-    append_counts(json, pool.counts);
+    append_counts(json, pool.counts, deps.refusals.of(pool.pool));
     json.close_object();
 }
 
@@ -193,6 +194,8 @@ std::string status_page(const OwnRouteDeps& deps, const Caller& caller) {
     for (const LaneView& lane : view.lanes)
         append_lane(json, deps, lane, caller, jobs[lane.lane.value]);
     json.close_array();
+    if (caller.is_admin && deps.clients != nullptr)
+        json.key("clients"), append_clients(json, deps.clients());
     json.close_object();
     return page + "\n";
 }

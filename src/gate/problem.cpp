@@ -79,6 +79,9 @@ constexpr std::array rows{
         "Send the job again after the time in Retry-After, or raise queue.arriving_max."},
     Row{Problem::aside_full, 503, "aside-full", "No lane can take this cheap request now.",
         "Try again in a moment."},
+    Row{Problem::rate_exceeded, 429, "rate-exceeded",
+        "This key has sent more jobs than its rate allows.",
+        "Send the job again after the time in Retry-After, or ask for a key with a higher rate."},
     Row{Problem::no_lane, 503, "no-lane", "No lane can serve this job.",
         "GET /-/status, or turnpike status, shows why."},
     Row{Problem::waited_too_long, 503, "waited-too-long",
@@ -187,6 +190,7 @@ Problem problem_of(EndReason reason) {
         case EndReason::arrivals_full: return Problem::arrivals_full;
         case EndReason::body_failed: return Problem::malformed;
         case EndReason::aside_full: return Problem::aside_full;
+        case EndReason::rate_exceeded: return Problem::rate_exceeded;
         case EndReason::shutting_down: return Problem::shutting_down;
         case EndReason::client_left:
         case EndReason::cancel_asked: return Problem::cancelled;

@@ -41,6 +41,7 @@ enum class Problem : std::uint8_t {
     bytes_full,            // 429
     arrivals_full,         // 429
     aside_full,            // 503
+    rate_exceeded,         // 429: more jobs than the rate of the key allows
     no_lane,               // 503
     waited_too_long,       // 503
     shutting_down,         // 503

@@ -125,6 +125,31 @@ TEST(CommandLine, MakesPlainKeysUnlessAskedForAnother) {
     EXPECT_EQ(parsed<KeyRevokeCommand>({"key", "revoke", "bob"}).name, "bob");
 }
 
+TEST(CommandLine, TakesTheLimitsOfAKey) {
+    EXPECT_EQ(parsed<KeyNewCommand>({"key", "new", "bob"}).limits, KeyLimits{});
+    const auto limited =
+        parsed<KeyNewCommand>({"key", "new", "bob", "--jobs-max", "20", "--bytes-max=256MiB",
+                               "--rate", "90/min", "--priority-max", "9"});
+    EXPECT_EQ(limited.name, "bob");
+    EXPECT_EQ(limited.limits, (KeyLimits{.jobs_max = 20,
+                                         .bytes_max = Bytes{256 * mebibyte.count},
+                                         .rate = Rate{.jobs = 90, .per = 1min},
+                                         .priority_max = Priority{9}}));
+}
+
+TEST(CommandLine, RefusesLimitsOutOfBounds) {
+    for (const Words& words :
+         {Words{"--jobs-max", "0"}, Words{"--jobs-max", "many"}, Words{"--bytes-max", "1"},
+          Words{"--rate", "5/h"}, Words{"--rate="}, Words{"--priority-max", "10"}}) {
+        Words all{"key", "new", "bob"};
+        all.insert(all.end(), words.begin(), words.end());
+        EXPECT_EQ(early_exit(all).exit_code, exit_usage) << words.front();
+    }
+    EXPECT_EQ(early_exit({"key", "new", "bob", "--jobs-max", "0"}).err,
+              "turnpike: --jobs-max: 0 must be a number from 1 to 1000000\n"
+              "See: turnpike key new --help\n");
+}
+
 TEST(CommandLine, TakesTheFlagsOfLogs) {
     const auto plain = parsed<LogsCommand>({"logs"});
     EXPECT_EQ(plain.lane, std::nullopt);

@@ -194,8 +194,6 @@ TEST(KeyLines, AreRefusedByNumber) {
     EXPECT_THAT(error_of(good_line + "bob\tplain\n"),
                 StartsWith(":2: must be NAME, plain or admin"));
     EXPECT_THAT(error_of(good_line + "\n"), StartsWith(":2: must be NAME"));
-    EXPECT_THAT(error_of("bob\tplain" + rest.substr(0, rest.size() - 1) + "\tmore\n"),
-                StartsWith(":1: must be NAME"));
     EXPECT_EQ(error_of("b b\tplain" + rest),
               ":1: a name must have 1 to 64 of the characters A-Z a-z 0-9 . _ -");
     EXPECT_EQ(error_of("bob\troot" + rest), ":1: the access must be 'plain' or 'admin'");
@@ -204,6 +202,54 @@ TEST(KeyLines, AreRefusedByNumber) {
                                     "A" + abc_hash.substr(1), std::string()})
         EXPECT_THAT(error_of("bob\tplain\t" + hash + "\tnow\n"),
                     StartsWith(":1: the SHA-256 must have"));
+}
+
+std::string line_with(const std::string& limits) {
+    return "bob\tplain\t" + abc_hash + "\t2026-11-15T10:00:00.000Z" + limits + "\n";
+}
+
+TEST(KeyLimitsOfALine, AreKeptWithTheKey) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("keys");
+    const KeyLimits limits{.jobs_max = 20,
+                           .bytes_max = mebibyte,
+                           .rate = Rate{.jobs = 90, .per = 1min},
+                           .priority_max = Priority{7}};
+    ASSERT_TRUE(new_key(path, "bob", Access::plain, limits));
+    EXPECT_THAT(folder.read("keys"),
+                EndsWith("Z\tjobs_max=20\tbytes_max=1MiB\trate=90/min\tpriority_max=7\n"));
+    made(path, "eve");
+    ASSERT_TRUE(revoke_key(path, "eve"));
+    const auto keys = read_keys(path);
+    ASSERT_TRUE(keys && keys->size() == 1) << "other keys come and go";
+    EXPECT_EQ(keys->front().limits, limits);
+}
+
+TEST(KeyLimitsOfALine, MayBeLeftOut) {
+    const TemporaryFolder folder;
+    folder.write("keys", good_line + line_with("\tpriority_max=9\tjobs_max=1"));
+    ::chmod(folder.file("keys").c_str(), 0600);
+    const auto keys = read_keys(folder.file("keys"));
+    ASSERT_TRUE(keys) << keys.error();
+    EXPECT_EQ((*keys)[0].limits, KeyLimits{}) << "a line of an older version";
+    EXPECT_EQ((*keys)[0].created, "2026-11-15T10:00:00.000Z");
+    EXPECT_EQ((*keys)[1].limits.priority_max, Priority{9});
+    EXPECT_EQ((*keys)[1].limits.jobs_max, 1U);
+    EXPECT_EQ((*keys)[1].limits.rate, std::nullopt);
+    EXPECT_EQ((*keys)[1].created, "2026-11-15T10:00:00.000Z");
+}
+
+TEST(KeyLimitsOfALine, AreRefusedWithAReason) {
+    EXPECT_EQ(error_of(line_with("\tmore")),
+              ":1: 'more' is no limit of a key; those are jobs_max, bytes_max, rate and "
+              "priority_max");
+    EXPECT_EQ(error_of(line_with("\tjobs_max=0")),
+              ":1: 'jobs_max' must be a number from 1 to 1000000");
+    EXPECT_EQ(error_of(line_with("\tjobs_max=1\tjobs_max=2")), ":1: has 'jobs_max' twice");
+    for (const std::string limits :
+         {"\t\t", "\tjobs_max", "\tjobs_max=", "\tjobs_max=1=2", "\trate=5/h", "\tbytes_max=x",
+          "\tpriority_max=10", "\tJOBS_MAX=1", "\tjobs_max =1", "\tjobs_max=1 "})
+        EXPECT_THAT(error_of(line_with(limits)), StartsWith(":1: ")) << limits;
 }
 
 TEST(KeyLines, AreNotReadWithoutEnd) {

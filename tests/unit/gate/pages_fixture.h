@@ -29,6 +29,7 @@ struct PagesFixture {
     Config config;
     Engine engine{engine_settings(config, 1)};
     RecentJobs recent;
+    Refusals refusals{2};
     Wakeups wakeups;
     Exchanges exchanges{wakeups};
     Clock clock;
@@ -40,6 +41,7 @@ struct PagesFixture {
     OwnRouteDeps deps{.config = config,
                       .engine = engine,
                       .recent = recent,
+                      .refusals = refusals,
                       .exchanges = exchanges,
                       .lanes = facts,
                       .crashes = crashes,

@@ -113,7 +113,8 @@ TEST(Problem, OfAJobFollowsFromWhyItEnded) {
         {EndReason::bad_input, 400},     {EndReason::model_failed, 500},
         {EndReason::out_of_memory, 500}, {EndReason::non_finite, 500},
         {EndReason::lane_unknown, 404},  {EndReason::cancel_asked, 409},
-        {EndReason::body_failed, 400},   {EndReason::known_poison, 502}};
+        {EndReason::body_failed, 400},   {EndReason::known_poison, 502},
+        {EndReason::rate_exceeded, 429}};
     for (const auto& [reason, status] : rows)
         EXPECT_EQ(status_of(problem_of(reason)), status) << name_of(reason);
 }
