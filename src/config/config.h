@@ -19,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "config/network.h"
 #include "config/units.h"
 #include "core/settings.h"
 
@@ -149,6 +150,13 @@ struct PoolConfig {
     [[nodiscard]] bool is_started() const { return is_native() || !worker.command.empty(); }
 };
 
+/// Which peers are proxies whose Forwarded and X-Forwarded-For tell who the client is.
+struct ProxyTrust {
+    std::vector<Network> networks;
+    bool unix_socket = false;  // a proxy that connects to the Unix socket
+    friend bool operator==(const ProxyTrust&, const ProxyTrust&) = default;
+};
+
 struct GateConfig {
     Address listen{"127.0.0.1", 8000};
     Bytes body_max{64 * mebibyte.count};
@@ -162,6 +170,7 @@ struct GateConfig {
     Duration rate_window = 10s;
     std::vector<std::string> allowed_hosts;    // in lower case, without port and brackets
     std::vector<std::string> allowed_origins;  // scheme://host[:port] in lower case
+    ProxyTrust trusted_proxies;
     Duration shutdown_patience = 30s;
     friend bool operator==(const GateConfig&, const GateConfig&) = default;
 };

@@ -1,5 +1,6 @@
 // The keys of the whole gate.
 #include <array>
+#include <utility>
 
 #include "config/places.h"
 #include "config/row_parts.h"
@@ -10,6 +11,7 @@ namespace turnpike {
 namespace {
 
 constexpr Bytes tebibyte{1024 * gibibyte.count};
+constexpr std::size_t proxies_max = 64;  // requests of proxies are compared with all of them
 
 template <auto Member>
 auto& of_gate(Draft& draft) {
@@ -60,6 +62,18 @@ Taken take_origin(Draft& draft, std::string_view text) {
     return {};
 }
 
+Taken take_proxy(Draft& draft, std::string_view text) {
+    ProxyTrust& trust = draft.config.gate.trusted_proxies;
+    if (text == "unix") {
+        trust.unix_socket = true;
+        return {};
+    }
+    auto network = parse_network(text);
+    if (!network) return std::unexpected(std::move(network.error()));
+    trust.networks.push_back(*network);
+    return {};
+}
+
 Taken take_log_jobs(Draft& draft, std::string_view text) {
     if (has_control_characters(text) || text.ends_with('/'))
         return std::unexpected(R"(must be a file's path, "-" for stdout, or "" for none)");
@@ -105,6 +119,14 @@ constexpr std::array gate{
     Key{"allowed_origins",
         ListKey{take_origin, list_max, "origins such as https://example.org", "[]"},
         "Origins of web pages on other hosts that may send jobs. Others are refused with 403."},
+    Key{"trusted_proxies",
+        ListKey{take_proxy, proxies_max, "addresses, networks such as 10.0.0.0/8, or \"unix\"",
+                "[]"},
+        "Proxies that are believed when their Forwarded or X-Forwarded-For tells who the client\n"
+        "is. Without it, all clients of a proxy count as one, and share what one may have. "
+        "\"unix\"\n"
+        "is a proxy that connects to the gate's Unix socket. List only proxies that add the\n"
+        "address of their client themselves."},
     Key{"shutdown_patience",
         TimeKey{of_gate<&GateConfig::shutdown_patience>, Duration::zero(), long_time},
         "How long jobs may continue after the gate was told to stop. Then it ends them and\n"

@@ -6,6 +6,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "http/fields.h"
+#include "http/forwarded.h"
 
 namespace turnpike {
 
@@ -45,7 +46,8 @@ AccessControl::AccessControl(const GateConfig& config, const Address& bound)
 std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head,
                                                     Entrance entrance, Rule rule,
                                                     const Keys& keys) const {
-    if (entrance == Entrance::unix_socket) return Caller{.is_admin = true};
+    if (entrance == Entrance::unix_socket && !http::is_forwarded(head.fields))
+        return Caller{.is_admin = true};
     Caller caller;
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
     if (presented) caller.key = keys.ring.find(*presented);

@@ -28,7 +28,8 @@ enum class Rule : std::uint8_t {
 /// How the request reached us.
 enum class Entrance : std::uint8_t {
     tcp,
-    unix_socket,  // from the command line; the listener has checked the peer's user
+    unix_socket,  // the listener has checked the peer's user. It is the command line, or, if it says
+                  // so, a proxy that forwards for others: then the request is checked as over TCP
 };
 
 struct Caller {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "http/fields.h"
+#include "http/forwarded.h"
 #include "http/write.h"
 
 namespace turnpike {
@@ -63,13 +64,6 @@ bool is_json(const http::RequestHead& head) {
     return http::is_named(http::media_type(type->value), "application/json");
 }
 
-bool is_forwarded(const http::RequestHead& head) {
-    constexpr std::array<std::string_view, 4> marks{"forwarded", "x-forwarded-for", "x-real-ip",
-                                                    "via"};
-    return std::ranges::any_of(
-        marks, [&](std::string_view name) { return http::find(head.fields, name) != nullptr; });
-}
-
 }  // namespace
 
 Objection objection_to(http::Fault fault) {
@@ -108,7 +102,7 @@ std::expected<Arrival, Objection> RequestRouter::route(const http::RequestHead& 
             if (auto read = read_own_field(field, arrival); !read)
                 return std::unexpected(read.error());
     arrival.is_aside = !arrival.reads_model && is_aside(arrival, head);
-    arrival.is_forwarded = is_forwarded(head);
+    arrival.is_forwarded = http::is_forwarded(head.fields);
     return arrival;
 }
 

@@ -25,7 +25,11 @@ ClientJob::ClientJob(const ConnectionDeps& deps, const Peer& peer, const ClientU
 
 void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key) {
     arrival_ = std::move(arrival);
-    client_ = key == nullptr ? at_address_.again() : deps_.clients.with_key(*key);
+    const std::optional<std::string> address = forwarded_for(head);
+    record_.client.assign(address ? *address : peer_.text);
+    client_ = key != nullptr ? deps_.clients.with_key(*key)
+              : address      ? deps_.clients.at_address(*address)
+                             : at_address_.again();
     arrived_at_ = deps_.clock.now();
     record_.key.assign(key == nullptr ? std::string_view() : key->name);
     record_.key_id = key == nullptr ? 0 : key->id();
@@ -34,6 +38,15 @@ void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const Api
     record_.method.assign(http::name_of(head.method));
     record_.path.assign(arrival_.target.substr(0, arrival_.target.find('?')));
     state_ = State::arrived;
+}
+
+/// What a proxy sends over the Unix socket for somebody whom it does not name is not the command
+/// line's.
+std::optional<std::string> ClientJob::forwarded_for(const http::RequestHead& head) const {
+    auto client = deps_.proxies.client_of(head.fields, peer_.entrance, peer_.address);
+    const bool is_unknown = !client && arrival_.is_forwarded;
+    if (is_unknown && peer_.entrance == Entrance::unix_socket) return "unix socket";
+    return client;
 }
 
 void ClientJob::turn_away(const Objection& objection, EndReason reason) {
@@ -122,10 +135,14 @@ Objection ClientJob::objection_to_end() const {
     return objection;
 }
 
-/// Returns how much the client may read of what its job's worker said.
+/// Returns how much the client may read of what its job's worker said. What comes from a proxy on
+/// this machine may be anybody's, even if the proxy does not say so.
 Audience ClientJob::audience() const {
-    const bool is_local = !arrival_.is_forwarded && (peer_.entrance == Entrance::unix_socket ||
-                                                     is_loopback_host(peer_.address));
+    const bool is_of_proxy =
+        arrival_.is_forwarded || (peer_.entrance == Entrance::tcp &&
+                                  deps_.proxies.is_trusted(peer_.entrance, peer_.address));
+    const bool is_local = !is_of_proxy && (peer_.entrance == Entrance::unix_socket ||
+                                           is_loopback_host(peer_.address));
     const bool is_trusted =
         is_local || deps_.config.pools[arrival_.pool.value].errors == ErrorsShown::full;
     return is_trusted ? Audience::trusted : Audience::anybody;

@@ -37,6 +37,7 @@ public:
     ClientJob(const ConnectionDeps& deps, const Peer& peer, const ClientUse& at_address);
 
     /// Begins the record of a request that may become a job. `key` is nullptr if it came without.
+    /// Without a key, the client is whoever the request comes from, or is forwarded for.
     void arrive(Arrival arrival, const http::RequestHead& head, const ApiKey* key);
     /// Notes that the engine refused the request, and logs it.
     void refuse(const Objection& objection, EndReason reason);
@@ -81,6 +82,8 @@ public:
     void note_written(Bytes bytes) { record_.bytes_out = bytes; }
 
 private:
+    /// Returns for whom a proxy forwards the request. Nullopt if the peer itself is the client.
+    [[nodiscard]] std::optional<std::string> forwarded_for(const http::RequestHead& head) const;
     [[nodiscard]] Audience audience() const;
     [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] bool has_run() const { return is_open() && record_.attempts > 0; }

@@ -17,6 +17,7 @@
 #include "gate/live_jobs.h"
 #include "gate/objections.h"
 #include "gate/own_routes.h"
+#include "gate/proxies.h"
 #include "gate/refusals.h"
 #include "gate/timeouts.h"
 #include "os/clock.h"
@@ -37,6 +38,7 @@ enum class GateStage : std::uint8_t {
 struct ConnectionDeps {
     const Config& config;
     const AccessControl& access;
+    const TrustedProxies& proxies;
     const RequestRouter& router;
     const KeyFile& key_file;
     const JobNames& names;

@@ -26,6 +26,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
               .step = deps_.store.step,
               .answer_max = deps_.store.answer_max},
       access_(deps_.config.gate, bound),
+      proxies_(deps_.config.gate.trusted_proxies),
       router_(deps_.config.pools),
       names_(deps_.secret),
       objections_(deps_.engine, names_, deps_.clock),
@@ -106,6 +107,7 @@ std::vector<ClientFigures> Gate::client_figures() const {
 ConnectionDeps Gate::connection_deps() {
     return {.config = deps_.config,
             .access = access_,
+            .proxies = proxies_,
             .router = router_,
             .key_file = deps_.keys,
             .names = names_,

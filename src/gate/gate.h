@@ -22,6 +22,7 @@
 #include "gate/key_file.h"
 #include "gate/key_rates.h"
 #include "gate/own_routes.h"
+#include "gate/proxies.h"
 #include "gate/refusals.h"
 #include "os/background.h"
 #include "os/clock.h"
@@ -98,6 +99,7 @@ private:
     GateDeps deps_;
     const Store memory_;  // like deps_.store, but with memfds, which are passed to native workers
     AccessControl access_;
+    TrustedProxies proxies_;
     RequestRouter router_;
     JobNames names_;
     Objections objections_;

@@ -52,6 +52,7 @@ answer_rate_min = "1KiB"
 rate_window = "3s"
 allowed_hosts = ["Box.example", "[::2]"]
 allowed_origins = ["https://Page.example"]
+trusted_proxies = ["10.0.0.0/8", "unix", "::1"]
 shutdown_patience = "0s"
 )"))
                                 .gate;
@@ -67,6 +68,9 @@ shutdown_patience = "0s"
                                 .rate_window = 3s,
                                 .allowed_hosts = {"box.example", "::2"},
                                 .allowed_origins = {"https://page.example"},
+                                .trusted_proxies = {.networks = {*parse_network("10.0.0.0/8"),
+                                                                 *parse_network("::1")},
+                                                    .unix_socket = true},
                                 .shutdown_patience = 0s}));
 }
 

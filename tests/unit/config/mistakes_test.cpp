@@ -122,6 +122,9 @@ TEST(Mistakes, TextsAreJudgedByWhatTheyAreFor) {
                 ElementsAre(HasSubstr("\"a:80\" must be a host without a port")));
     EXPECT_THAT(mistakes_of("gate.allowed_origins = [\"*\"]"),
                 ElementsAre(HasSubstr("\"*\" must be an origin")));
+    EXPECT_THAT(mistakes_of("gate.trusted_proxies = [\"10.0.0.1\", \"proxy.lan\", \"0.0.0.0/0\"]"),
+                ElementsAre(HasSubstr("\"proxy.lan\" must be an IP address or a network"),
+                            HasSubstr("\"0.0.0.0/0\" must not be the whole internet")));
     EXPECT_THAT(mistakes_of("log.jobs = \"/tmp/\""), ElementsAre(HasSubstr("a file's path")));
     EXPECT_THAT(mistakes_of_pool("models = [\"\"]"), ElementsAre(HasSubstr("a model's name")));
     EXPECT_THAT(mistakes_of_pool("aside = [\"/docs\"]"),

@@ -195,6 +195,24 @@ TEST_F(AccessControlTest, TrustsTheUnixSocket) {
     }
 }
 
+TEST_F(AccessControlTest, DoesNotTakeAProxyForTheCommandLine) {
+    keys_required_ = true;
+    for (const std::string mark : {"Forwarded: for=unknown\r\n", "X-Forwarded-For: 10.1.1.1\r\n",
+                                   "x-real-ip: 10.1.1.1\r\n", "Via: 1.1 proxy\r\n"}) {
+        const auto problem = [&](const std::string& fields, Rule rule) {
+            const Checked caller = check(fields, rule, Entrance::unix_socket);
+            return caller ? std::nullopt : std::optional(caller.error());
+        };
+        EXPECT_EQ(problem(get(mark), Rule::member), Problem::no_key) << mark;
+        EXPECT_EQ(problem(get(mark + "Turnpike-Key: " + plain_ + "\r\n"), Rule::admin),
+                  Problem::not_permitted);
+        EXPECT_EQ(problem(get(mark + "Turnpike-Key: " + admin_ + "\r\n"), Rule::admin),
+                  std::nullopt);
+        EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\n" + mark, Rule::anybody),
+                  Problem::foreign_host);
+    }
+}
+
 TEST_F(AccessControlTest, KnowsWhichFieldsCarryKeys) {
     const AccessControl::Keys with{.ring = ring_, .are_required = true};
     const AccessControl::Keys without{.ring = ring_, .are_required = false};
