@@ -118,7 +118,8 @@ constexpr std::array gate{
         "address. Requests with another Host and without a valid key are refused with 403."},
     Key{"allowed_origins",
         ListKey{take_origin, list_max, "origins such as https://example.org", "[]"},
-        "Origins of web pages on other hosts that may send jobs. Others are refused with 403."},
+        "Origins of web pages on other hosts that may send jobs, and nothing else unless they\n"
+        "have a key. Others are refused with 403."},
     Key{"trusted_proxies",
         ListKey{take_proxy, proxies_max, "addresses, networks such as 10.0.0.0/8, or \"unix\"",
                 "[]"},

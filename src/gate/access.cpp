@@ -24,6 +24,67 @@ std::optional<std::string_view> presented_key(const http::RequestHead& head) {
     return key;
 }
 
+std::string_view value_of(const http::RequestHead& head, std::string_view name) {
+    const http::Field* field = http::find(head.fields, name);
+    return field == nullptr ? std::string_view() : field->value;
+}
+
+/// Where the page is that made a browser send a request.
+enum class PageSite : std::uint8_t {
+    none,         // no page, or an old browser
+    same_origin,  // the gate's own origin
+    elsewhere,    // another origin, even if only its port differs (same-site)
+};
+
+/// True if the browser asks in advance for what the user may open later. A page of any origin can
+/// order that, and Chromium then says "none" in Sec-Fetch-Site.
+bool is_prefetch(const http::RequestHead& head) {
+    return http::find(head.fields, "sec-purpose") != nullptr;
+}
+
+PageSite page_site(const http::RequestHead& head) {
+    const http::Field* site = http::find(head.fields, "sec-fetch-site");
+    if (site != nullptr && http::is_named(site->value, "same-origin")) return PageSite::same_origin;
+    const bool is_none = site == nullptr || http::is_named(site->value, "none");
+    return is_none && !is_prefetch(head) ? PageSite::none : PageSite::elsewhere;
+}
+
+/// True if the answer becomes the page in the browser's window, so that the user sees it and the
+/// page that led there is gone.
+bool is_opened_by_user(const http::RequestHead& head) {
+    return (head.method == http::Method::get || head.method == http::Method::head) &&
+           http::is_named(value_of(head, "sec-fetch-mode"), "navigate") &&
+           http::is_named(value_of(head, "sec-fetch-dest"), "document") && !is_prefetch(head);
+}
+
+bool is_origin_of_host(std::string_view origin, std::string_view scheme, std::string_view host) {
+    return origin.starts_with(scheme) && !host.empty() &&
+           http::is_named(origin.substr(scheme.size()), host);
+}
+
+/// Returns "https://ui.example" for the URL "https://ui.example/page". Empty if it is not such a
+/// URL.
+std::string_view origin_in(std::string_view url) {
+    constexpr std::string_view mark = "://";
+    const std::size_t at = url.find(mark);
+    return at == std::string_view::npos ? std::string_view()
+                                        : url.substr(0, url.find_first_of("/?#", at + mark.size()));
+}
+
+/// On a gate without keys, whoever is no page may do everything.
+std::expected<Caller, Problem> check_without_keys(Sender sender, Rule rule) {
+    if (sender == Sender::user) return Caller{.is_admin = true};
+    if (rule == Rule::anybody || rule == Rule::job) return Caller{};
+    return std::unexpected(Problem::not_permitted);
+}
+
+/// `key` may be nullptr if the rule is `anybody`.
+std::expected<Caller, Problem> check_key(const ApiKey* key, Rule rule) {
+    const Caller caller{.is_admin = key != nullptr && key->access == Access::admin, .key = key};
+    if (rule == Rule::admin && !caller.is_admin) return std::unexpected(Problem::not_permitted);
+    return caller;
+}
+
 }  // namespace
 
 bool is_loopback_host(std::string_view host) {
@@ -48,22 +109,41 @@ std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& hea
                                                     const Keys& keys) const {
     if (entrance == Entrance::unix_socket && !http::is_forwarded(head.fields))
         return Caller{.is_admin = true};
-    Caller caller;
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
-    if (presented) caller.key = keys.ring.find(*presented);
-    if (caller.key == nullptr && !is_our_host(head.host))
-        return std::unexpected(Problem::foreign_host);
-    const http::Field* origin = http::find(head.fields, "origin");
-    if (origin != nullptr && !is_allowed_origin(origin->value) &&
-        !is_our_origin(origin->value, head.host))
-        return std::unexpected(Problem::foreign_origin);
-    caller.is_admin =
-        !keys.are_required || (caller.key != nullptr && caller.key->access == Access::admin);
-    if (rule == Rule::anybody) return caller;
-    if (keys.are_required && caller.key == nullptr)
+    const ApiKey* key = presented ? keys.ring.find(*presented) : nullptr;
+    if (key == nullptr && !is_our_host(head.host)) return std::unexpected(Problem::foreign_host);
+    const Sender sender = sender_of(head, keys);
+    if (sender == Sender::foreign_page) return std::unexpected(Problem::foreign_origin);
+    if (!keys.are_required) return check_without_keys(sender, rule);
+    if (key == nullptr && rule != Rule::anybody)
         return std::unexpected(presented ? Problem::wrong_key : Problem::no_key);
-    if (rule == Rule::admin && !caller.is_admin) return std::unexpected(Problem::not_permitted);
-    return caller;
+    return check_key(key, rule);
+}
+
+/// Without required keys, tells pages from users. With them, the key says who the caller is, and a
+/// browser adds none to a request that the page did not make by script, with its Origin.
+Sender AccessControl::sender_of(const http::RequestHead& head, const Keys& keys) const {
+    const http::Field* origin = http::find(head.fields, "origin");
+    if (origin != nullptr) return sender_from(origin->value, head);
+    return keys.are_required ? Sender::user : sender_without_origin(head);
+}
+
+Sender AccessControl::sender_from(std::string_view origin, const http::RequestHead& head) const {
+    const PageSite site = page_site(head);
+    if (is_origin_of_host(origin, "http://", head.host) && site != PageSite::elsewhere)
+        return Sender::user;
+    // Such a page came through a proxy that speaks TLS. The browser vouches for it.
+    if (is_origin_of_host(origin, "https://", head.host) && site == PageSite::same_origin)
+        return Sender::user;
+    return is_allowed_origin(origin) ? Sender::allowed_page : Sender::foreign_page;
+}
+
+/// A browser sends no Origin with what a page only embeds (images, scripts, frames) or leads to.
+/// Then Sec-Fetch-Site says whether the page has our origin. Programs do not send that field.
+Sender AccessControl::sender_without_origin(const http::RequestHead& head) const {
+    if (page_site(head) != PageSite::elsewhere || is_opened_by_user(head)) return Sender::user;
+    return is_allowed_origin(origin_in(value_of(head, "referer"))) ? Sender::allowed_page
+                                                                   : Sender::foreign_page;
 }
 
 std::string_view AccessControl::allowed_origin(const http::RequestHead& head) const {
@@ -83,12 +163,6 @@ bool AccessControl::is_our_host(std::string_view host) const {
     const bool is_known = std::ranges::any_of(
         hosts_, [&](const std::string& ours) { return http::is_named(name, ours); });
     return is_known || is_loopback_host(name);
-}
-
-bool AccessControl::is_our_origin(std::string_view origin, std::string_view host) const {
-    constexpr std::string_view scheme = "http://";
-    return origin.starts_with(scheme) && !host.empty() &&
-           http::is_named(origin.substr(scheme.size()), host);
 }
 
 bool AccessControl::is_allowed_origin(std::string_view origin) const {

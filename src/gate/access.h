@@ -1,8 +1,9 @@
 // Decides who may come in. Every request passes this check, whatever its route and method.
 //
 // First, the Host must be one of ours, which prevents DNS rebinding; a request with a valid key may
-// name any Host. Second, the Origin must be absent, the same as the Host, or allowed, which keeps
-// other web pages out. Third, the caller must meet the rule of the route.
+// name any Host. Second, if a browser sent the request for a web page, the page must be one of ours
+// or have an allowed origin. Third, the caller must meet the rule of the route: with its key, or on
+// a gate without keys by what it is (Sender).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ namespace turnpike {
 /// Who may call a route. There is no default: a route without a rule does not compile.
 enum class Rule : std::uint8_t {
     anybody,  // for routes that only say whether the gate is alive and ready
+    job,      // sends a job: any valid key. If keys are not required, also pages of allowed origins
     member,   // any valid key; it sees only its own jobs
     admin,    // an admin key, or the command line. If keys are not required, everybody is admin
 };
@@ -30,6 +32,13 @@ enum class Entrance : std::uint8_t {
     tcp,
     unix_socket,  // the listener has checked the peer's user. It is the command line, or, if it says
                   // so, a proxy that forwards for others: then the request is checked as over TCP
+};
+
+/// Who sent a request, as far as its fields tell.
+enum class Sender : std::uint8_t {
+    user,          // a program, a page of the gate's own origin, or a person who opens an address
+    allowed_page,  // a page whose origin is in `gate.allowed_origins`
+    foreign_page,  // any other page
 };
 
 struct Caller {
@@ -60,7 +69,9 @@ public:
 
 private:
     [[nodiscard]] bool is_our_host(std::string_view host) const;
-    [[nodiscard]] bool is_our_origin(std::string_view origin, std::string_view host) const;
+    [[nodiscard]] Sender sender_of(const http::RequestHead& head, const Keys& keys) const;
+    [[nodiscard]] Sender sender_from(std::string_view origin, const http::RequestHead& head) const;
+    [[nodiscard]] Sender sender_without_origin(const http::RequestHead& head) const;
     [[nodiscard]] bool is_allowed_origin(std::string_view origin) const;
 
     std::vector<std::string> hosts_;

@@ -59,7 +59,7 @@ void Connection::take_request(const http::RequestHead& head) {
     reply_options_.allowed_origin = deps_.access.allowed_origin(head);
     if (is_preflight(head) && !reply_options_.allowed_origin.empty()) return answer_preflight(head);
     if (is_own(head.target)) return take_own_request(head);
-    const auto caller = deps_.access.check(head, peer_.entrance, Rule::member, deps_.keys());
+    const auto caller = deps_.access.check(head, peer_.entrance, Rule::job, deps_.keys());
     if (!caller) return answer_problem({caller.error(), {}});
     take_job(head, *caller);
 }

@@ -6,6 +6,13 @@ from harness import Case, wait_until
 from scripted_worker import echo
 
 
+# Every route that is more than a sign of life.
+OWN_ROUTES = [("GET", "/-/status"), ("GET", "/-/jobs"), ("GET", "/-/jobs/JOB"), ("DELETE", "/-/jobs/JOB"), ("GET", "/-/lanes/0/log"),
+              ("GET", "/-/crashes"), ("GET", "/-/crashes/x"), ("POST", "/-/lanes/0/restart"), ("POST", "/-/lanes/0/drain"),
+              ("POST", "/-/lanes/0/resume"), ("POST", "/-/lanes/0/stacks"), ("POST", "/-/pools/default/restart"), ("POST", "/-/reload"),
+              ("POST", "/-/pools/default/reload"), ("POST", "/-/pools/default/prove"), ("GET", "/-/pools/default/proof"), ("GET", "/-/none")]
+
+
 class Keys(Case):
     def setUp(self):
         super().setUp()
@@ -171,6 +178,45 @@ class Origins(Case):
         answer = gate.ask("OPTIONS", "/predict", None, [("Origin", "https://evil.example"), *ask])
         self.assert_problem(answer, 403, "foreign-origin")
         self.assertEqual(self.worker.seen, [])
+
+    def test_an_allowed_page_sends_jobs_and_nothing_else(self):
+        gate = self.gate_for_pages()
+        page = [("Origin", self.PAGE)]
+        job = gate.ask("POST", "/", b"x", page).header("turnpike-job")
+        for target in ("/-/healthz", "/-/readyz"):
+            self.assertEqual(gate.ask("GET", target, None, page).status, 200)
+        for method, target in OWN_ROUTES:
+            answer = gate.ask(method, target.replace("JOB", job), b"", page)
+            self.assert_problem(answer, 403, "not-permitted")
+            self.assertEqual(answer.header("access-control-allow-origin"), self.PAGE)
+        self.assertEqual((gate.lane(0)["state"], gate.lane(0)["restarts"]), ("ready", 0))
+        self.assertEqual(gate.pool()["reload"], None)
+
+    def test_what_a_foreign_page_embeds_is_no_job(self):
+        gate = self.gate_for_pages()
+        kinds = [("no-cors", "image"), ("no-cors", "script"), ("no-cors", "empty"), ("navigate", "iframe"),
+                 ("navigate", "frame"), ("navigate", "embed"), ("navigate", "object"), ("cors", "empty"), ("websocket", "websocket")]
+        for site in ("cross-site", "same-site"):
+            for mode, dest in kinds:
+                fields = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", dest)]
+                for method, target in (("GET", "/predict?x=1"), ("HEAD", "/"), ("POST", "/predict"), ("GET", "/-/to/default/"), *OWN_ROUTES):
+                    self.assert_refused(gate, method, target, fields)
+                    self.assert_refused(gate, method, target, [*fields, ("Referer", "https://evil.example/")])
+                answer = gate.ask("GET", "/predict", None, [*fields, ("Referer", f"{self.PAGE}/chat")])
+                self.assertEqual(answer.status, 200, "a page of an allowed origin may")
+            navigation = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
+            self.assertEqual(gate.ask("GET", "/", None, navigation).status, 200)
+            self.assert_refused(gate, "POST", "/", navigation)
+            self.assert_refused(gate, "GET", "/", [*navigation, ("Sec-Purpose", "prefetch")])
+        prefetch = [("Sec-Fetch-Site", "none"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document"), ("Sec-Purpose", "prefetch")]
+        self.assert_refused(gate, "GET", "/", prefetch)
+        self.assertEqual({seen for seen in self.worker.seen}, {"GET /", "GET /predict"})
+
+    def assert_refused(self, gate, method, target, headers):
+        answer = gate.ask(method, target, b"" if method == "POST" else None, headers)
+        self.assertEqual(answer.status, 403, (method, target, headers))
+        if method != "HEAD":
+            self.assert_problem(answer, 403, "foreign-origin")
 
     def test_requests_from_the_gates_own_page_and_from_no_page_are_allowed(self):
         gate = self.gate_for_pages()

@@ -83,7 +83,7 @@ TEST_F(AccessControlTest, AllowsARequestWithoutAHost) {
 }
 
 TEST_F(AccessControlTest, ChecksTheHostWhateverTheRule) {
-    for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin})
+    for (const Rule rule : {Rule::anybody, Rule::job, Rule::member, Rule::admin})
         EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\n", rule), Problem::foreign_host);
 }
 
@@ -107,8 +107,33 @@ TEST_F(AccessControlTest, RefusesPagesOfOtherOrigins) {
 
 TEST_F(AccessControlTest, TellsTheAllowedOrigin) {
     const ParsedRequest request(get("Origin: https://ui.example\r\n"));
-    EXPECT_TRUE(access_.check(request.head(), Entrance::tcp, Rule::member, {.ring = ring_}));
+    EXPECT_TRUE(access_.check(request.head(), Entrance::tcp, Rule::job, {.ring = ring_}));
     EXPECT_EQ(access_.allowed_origin(request.head()), "https://ui.example");
+}
+
+TEST_F(AccessControlTest, LetsPagesOfAllowedOriginsOnlySendJobsIfThereAreNoKeys) {
+    const std::string page = get("Origin: https://ui.example\r\n");
+    EXPECT_EQ(problem(page, Rule::anybody), std::nullopt);
+    ASSERT_EQ(problem(page, Rule::job), std::nullopt);
+    EXPECT_FALSE(check(page, Rule::job)->is_admin);
+    EXPECT_EQ(problem(page, Rule::member), Problem::not_permitted);
+    EXPECT_EQ(problem(page, Rule::admin), Problem::not_permitted);
+}
+
+TEST_F(AccessControlTest, LetsTheKeyDecideWhatPagesOfAllowedOriginsMayDo) {
+    keys_required_ = true;
+    const std::string page = get("Origin: https://ui.example\r\nTurnpike-Key: ");
+    EXPECT_EQ(problem(page + plain_ + "\r\n", Rule::member), std::nullopt);
+    EXPECT_EQ(problem(page + plain_ + "\r\n", Rule::admin), Problem::not_permitted);
+    EXPECT_EQ(problem(page + admin_ + "\r\n", Rule::admin), std::nullopt);
+}
+
+TEST_F(AccessControlTest, RefusesWhatPagesOfOtherOriginsEmbed) {
+    for (const std::string site : {"cross-site", "same-site", "x"})
+        EXPECT_EQ(problem(get("Sec-Fetch-Site: " + site + "\r\n"), Rule::job),
+                  Problem::foreign_origin);
+    EXPECT_EQ(problem(get("Sec-Fetch-Mode: cors\r\n"), Rule::admin), std::nullopt)
+        << "fetch() of Node.js, which sends no Sec-Fetch-Site";
 }
 
 TEST_F(AccessControlTest, NeedsNoKeyIfThereAreNone) {
