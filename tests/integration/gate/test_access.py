@@ -76,6 +76,27 @@ class Keys(Case):
         self.assert_problem(client.answer(), 409, "cancelled")
         running.reply()
 
+    def test_a_new_key_does_not_see_the_jobs_of_a_revoked_one_that_had_its_name(self):
+        first = self.new_key("alice")
+        gate = self.gate_with_keys(first)
+        self.ask_worker(gate, bearer(first))
+        client = gate.connect().request("GET", "/running", None, bearer(first))
+        running = self.worker.take()
+        page = gate.ask("GET", "/-/jobs", None, bearer(first)).json()
+        ids = [page["live"][0]["id"], page["ended"][0]["id"]]
+        self.assertEqual(self.command("key", "revoke", "alice").returncode, 0)
+        second = self.new_key("alice")
+        wait_until(lambda: gate.ask("GET", "/-/jobs", None, bearer(second)).status == 200, "the new key is valid")
+        page = gate.ask("GET", "/-/jobs", None, bearer(second)).json()
+        self.assertEqual((page["live"], page["ended"]), ([], []))
+        for job in ids:
+            for method in ("GET", "DELETE"):
+                self.assert_problem(gate.ask(method, f"/-/jobs/{job}", None, bearer(second)), 404, "no-job")
+        status = gate.ask("GET", "/-/status", None, bearer(second))
+        self.assertNotIn(ids[0].encode(), status.body)
+        running.reply(b"done")
+        self.assertEqual(client.answer().body, b"done")
+
     def test_the_log_names_the_key(self):
         key = self.new_key("carol")
         log = self.folder / "keys.jsonl"

@@ -200,7 +200,7 @@ class Failures(Shared):
         self.assertEqual(answer.json()["detail"], "pixels: 64 numbers, please")
 
     def test_a_body_that_is_no_json_is_the_client_s_fault(self):
-        for body in (b"{", b"\xff\xfe", b"", b"[1,]", b'{"x": NaN}'):
+        for body in (b"{", b"\xff\xfe", b"", b"[1,]", b'{"x": NaN}', b'{"x": 1e400}', b"[-1e400]", b'{"x": [1, {"y": 1E999}]}'):
             answer = self.gate.ask("POST", "/predict", body)
             self.assert_problem(answer, 400, "bad-input")
 
