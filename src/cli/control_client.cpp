@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "http/response_parser.h"
 #include "http/write.h"
 #include "os/file.h"
+#include "os/gate_name.h"
 
 namespace turnpike {
 namespace {
@@ -50,21 +50,11 @@ struct Connection {
 };
 
 std::expected<Connection, std::string> connect_to(const std::string& path, Duration timeout) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path))
-        return Wrong("can't be reached: the path of its socket is too long: " + path);
-    path.copy(address.sun_path, path.size());
     Connection connection{
-        .socket = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-        .deadline = Clock::now() + timeout,
-        .timeout = timeout};
-    if (!connection.socket) return Wrong("can't be reached: " + reason());
-    // A Unix socket connects at once or not at all: if the backlog is full, connect() does not
-    // wait.
-    if (::connect(connection.socket.get(), reinterpret_cast<const sockaddr*>(&address),
-                  sizeof(address)) == 0)
-        return connection;
+        .socket = connect_unix(path), .deadline = Clock::now() + timeout, .timeout = timeout};
+    if (connection.socket) return connection;
+    if (errno == ENAMETOOLONG)
+        return Wrong("can't be reached: the path of its socket is too long: " + path);
     if (errno == EAGAIN) return Wrong("is too busy to take a connection");
     return Wrong("can't be reached at " + path + ": " + reason());
 }

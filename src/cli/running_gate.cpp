@@ -55,7 +55,7 @@ std::expected<GateAnswer, CommandError> ask_gate(const std::optional<std::string
                                                  const ControlRequest& request) {
     auto gate = choose_gate(list_running(runtime_place()), name);
     if (!gate) return Wrong(std::move(gate.error()));
-    auto answer = ask(gate->folder + "/socket", request);
+    auto answer = ask(gate->socket, request);
     if (!answer)
         return Wrong({exit_failed, fmt::format("the gate {} (pid {}) {}; try again, or look at "
                                                "what `turnpike up` printed",

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,7 +53,7 @@ bool is_trusted_peer(int socket) {
 
 }  // namespace
 
-Listener::Listener(asio::io_context& loop) : loop_(loop), unix_(loop) {}
+Listener::Listener(asio::io_context& loop) : loop_(loop) {}
 Listener::~Listener() = default;
 
 std::expected<Address, std::string> Listener::bind(const Address& address) {
@@ -93,19 +94,42 @@ std::expected<Address, std::string> Listener::bind(const Address& address) {
 std::expected<void, std::string> Listener::bind_unix(const std::string& path) {
     error_code error;
     ::unlink(path.c_str());
-    unix_.open(Local(), error);
-    if (!error) unix_.bind(Local::endpoint(path), error);
+    const auto fresh = std::make_shared<UnixAcceptor>(loop_);
+    fresh->open(Local(), error);
+    if (!error) fresh->bind(Local::endpoint(path), error);
     if (!error && ::chmod(path.c_str(), 0600) != 0)
         error.assign(errno, boost::system::system_category());
-    if (!error) unix_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) fresh->listen(asio::socket_base::max_listen_connections, error);
     if (error) return std::unexpected(fmt::format("can't listen on {}: {}", path, error.message()));
+    if (unix_ != nullptr) unix_->close(error);
+    unix_ = fresh;
+    socket_file_ = socket_file_at(path);
+    if (gate_ != nullptr) accept_unix(unix_);
     return {};
+}
+
+bool Listener::has_socket_file() const { return socket_file_ == socket_file_at(socket_file_.path); }
+
+Listener::SocketFile Listener::socket_file_at(const std::string& path) {
+    struct stat found{};
+    if (::lstat(path.c_str(), &found) != 0 || !S_ISSOCK(found.st_mode)) return {};
+    return {.path = path, .device = found.st_dev, .inode = found.st_ino};
+}
+
+void Listener::adopt_unix(UniqueFd socket) {
+    error_code error;
+    adopted_ = std::make_shared<UnixAcceptor>(loop_);
+    adopted_->assign(Local(), socket.get(), error);
+    if (error) return adopted_.reset();
+    std::ignore = socket.release();
+    if (gate_ != nullptr) accept_unix(adopted_);
 }
 
 void Listener::start(Gate& gate) {
     gate_ = &gate;
     for (std::size_t i = 0; i < tcp_.size(); ++i) accept_tcp(i);
-    if (unix_.is_open()) accept_unix();
+    for (const auto& acceptor : {unix_, adopted_})
+        if (acceptor != nullptr) accept_unix(acceptor);
 }
 
 void Listener::stop_tcp() {
@@ -134,17 +158,17 @@ void Listener::accept_tcp(std::size_t which) {
     });
 }
 
-void Listener::accept_unix() {
-    unix_.async_accept([this](error_code error, SocketOf<Local> socket) {
-        if (error == asio::error::operation_aborted) return;
-        if (error) return retry_later([this] { accept_unix(); });
+void Listener::accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor) {
+    acceptor->async_accept([this, acceptor](error_code error, SocketOf<Local> socket) {
+        if (error == asio::error::operation_aborted || !acceptor->is_open()) return;
+        if (error) return retry_later([this, acceptor] { accept_unix(acceptor); });
         error_code failed;
         socket.non_blocking(true, failed);
         if (!failed && is_trusted_peer(socket.native_handle()))
             gate_->add_connection(
                 make_transport(StreamSocket(std::move(socket))),
                 {.entrance = Entrance::unix_socket, .address = {}, .text = "command line"});
-        accept_unix();
+        accept_unix(acceptor);
     });
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/lifeline.h"
 #include "config/config.h"
+#include "os/file.h"
 #include "os/socket_transport.h"
 
 namespace turnpike {
@@ -28,8 +29,13 @@ public:
     /// Binds every address of the host. Port 0 means any free port. Returns the address with the
     /// port.
     [[nodiscard]] std::expected<Address, std::string> bind(const Address& address);
-    /// Binds a socket with mode 0600, and replaces any file at that path.
+    /// Binds a socket with mode 0600, and replaces any file at that path. May be called again if
+    /// the file is gone (has_socket_file()).
     [[nodiscard]] std::expected<void, std::string> bind_unix(const std::string& path);
+    /// True if the path that was bound last still leads to this listener.
+    [[nodiscard]] bool has_socket_file() const;
+    /// Also serves the command line on a Unix socket that listens already.
+    void adopt_unix(UniqueFd socket);
 
     void start(Gate& gate);
     /// Accepts no more TCP clients. The command line can still connect.
@@ -37,12 +43,24 @@ public:
 
 private:
     void accept_tcp(std::size_t which);
-    void accept_unix();
+    using UnixAcceptor = AcceptorOf<boost::asio::local::stream_protocol>;
+    /// Identifies the file of the socket.
+    struct SocketFile {
+        std::string path;
+        std::uint64_t device = 0;
+        std::uint64_t inode = 0;
+        friend bool operator==(const SocketFile&, const SocketFile&) = default;
+    };
+    [[nodiscard]] static SocketFile socket_file_at(const std::string& path);
+
+    void accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor);
     void retry_later(std::function<void()> then);
 
     boost::asio::io_context& loop_;
     std::vector<AcceptorOf<boost::asio::ip::tcp>> tcp_;
-    AcceptorOf<boost::asio::local::stream_protocol> unix_;
+    std::shared_ptr<UnixAcceptor> unix_;     // by path; nullptr before bind_unix()
+    std::shared_ptr<UnixAcceptor> adopted_;  // nullptr if none was adopted
+    SocketFile socket_file_;
     Gate* gate_ = nullptr;
     Lifeline lifeline_;
 };

@@ -189,6 +189,12 @@ std::vector<Leftover> end_leftovers(const RuntimePlace& place, const OwnRun& own
     return left;
 }
 
+bool are_processes_written(const std::string& folder) {
+    struct stat found{};
+    const std::string path = folder + '/' + known_file;
+    return ::lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
 void write_known(const std::string& folder, const KnownProcesses& known) {
     std::string text = "boot " + boot_id() + '\n';
     const auto add = [&](const char* kind, const ProcessId& id) {
@@ -197,13 +203,20 @@ void write_known(const std::string& folder, const KnownProcesses& known) {
     if (const auto self = read_process(::getpid())) add("gate", self->id);
     for (const ProcessId& id : known.processes) add("process", id);
     for (const std::string& group : known.groups) text += "group " + group + '\n';
-    const std::string path = folder + '/' + known_file;
-    const std::string fresh = path + ".new";
+    // Somebody may have put a folder of his own in place of ours.
+    const UniqueFd place(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat found{};
+    if (!place || ::fstat(place.get(), &found) != 0 || found.st_uid != ::geteuid()) return;
+    const std::string fresh = std::string(known_file) + ".new";
     {
-        const UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        const UniqueFd file(::openat(place.get(), fresh.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (!file || !write_all(file.get(), text)) return;  // the marks can still be found
     }
-    std::rename(fresh.c_str(), path.c_str());
+    if (::renameat(place.get(), fresh.c_str(), place.get(), known_file) == 0) return;
+    std::error_code ignored;  // something else has that name
+    std::filesystem::remove_all(folder + '/' + known_file, ignored);
+    ::renameat(place.get(), fresh.c_str(), place.get(), known_file);
 }
 
 }  // namespace turnpike

@@ -50,6 +50,8 @@ struct KnownProcesses {
     std::vector<ProcessId> processes;
     std::vector<std::string> groups;  // cgroups
 };
+/// True if FOLDER/processes is there.
+[[nodiscard]] bool are_processes_written(const std::string& folder);
 /// Replaces FOLDER/processes. The file names this process as the gate.
 void write_known(const std::string& folder, const KnownProcesses& known);
 

@@ -7,6 +7,10 @@
 //                      that opened it before could then lock a file that nobody else can find
 //       NAME/socket
 //
+// The folder may be removed while the gate runs. So the gate also holds an abstract name
+// (os/gate_name.h), by which it is found without the folder, and looks after the folder: renew()
+// makes it anew.
+//
 // Folders must be ours with mode 0700, and symbolic links are refused, since anybody can write to
 // /tmp.
 #pragma once
@@ -14,6 +18,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -45,6 +50,15 @@ public:
     RuntimeFolder(RuntimeFolder&&) = default;
     RuntimeFolder& operator=(RuntimeFolder&&) = delete;
 
+    enum class Renewal : std::uint8_t { not_needed, made_anew };
+    /// Makes the folder and the lock anew if they are gone or were replaced. Returns an error message
+    /// if that is not possible, for example because another gate has the lock now.
+    [[nodiscard]] std::expected<Renewal, std::string> renew();
+
+    /// Returns a copy of the listening socket with the gate's abstract name. Empty if the gate has
+    /// no such name.
+    [[nodiscard]] UniqueFd named_socket() const;
+
     /// Removes the socket and releases the lock. Does nothing in a forked child.
     ~RuntimeFolder();
 
@@ -56,11 +70,21 @@ public:
     [[nodiscard]] std::string path_of(std::string_view file) const;
 
 private:
-    RuntimeFolder(std::string path, UniqueFd folder, UniqueFd lock);
+    struct Held {
+        UniqueFd folder;
+        UniqueFd lock;
+    };
+    RuntimeFolder(RuntimePlace place, std::string_view name, Held held, UniqueFd named);
+    [[nodiscard]] static std::expected<Held, std::string> hold(const RuntimePlace& place,
+                                                               std::string_view name, int tries);
+    [[nodiscard]] bool is_in_place() const;
 
+    RuntimePlace place_;
+    std::string name_;
     std::string path_;
     UniqueFd folder_;
     UniqueFd lock_;
+    UniqueFd named_;  // the socket with the abstract name
     pid_t owner_;
 };
 
@@ -68,10 +92,11 @@ struct RunningGate {
     std::string name;
     pid_t pid = 0;
     std::string folder;
+    std::string socket;  // its path, or its abstract name (@…)
 };
 
-/// Returns the running gates, sorted by name. Folders that are not safe to open are not ours, so
-/// they are left out.
+/// Returns the running gates, sorted by name: those whose folders are locked, and those that hold
+/// their abstract names. Folders that are not safe to open are not ours, so they are left out.
 [[nodiscard]] std::vector<RunningGate> list_running(const RuntimePlace&);
 
 }  // namespace turnpike

@@ -5,11 +5,13 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 #include "os/random_bits.h"
 #include "os/spawn.h"
 #include "serve/action_router.h"
+#include "setup/environment.h"
 #include "setup/sdk.h"
 #include "telemetry/oom.h"
 
@@ -17,6 +19,7 @@ namespace turnpike {
 namespace {
 
 constexpr Duration look_every = 250ms;     // for silent clients, changed files, and messages
+constexpr Duration files_every = 1s;       // for files that somebody removed
 constexpr Duration touch_every = 1h;       // so that nobody cleans up the runtime folder
 constexpr Duration disk_patience = 2s;     // at the end, for what must still be written
 constexpr Duration last_patience = 200ms;  // after the second signal
@@ -55,6 +58,10 @@ Server::Server(UpInputs inputs)
     : inputs_(std::move(inputs)),
       keys_(inputs_.key_file, key_need(config_.gate)),
       listener_(loop_),
+      files_({.folder = inputs_.folder,
+              .listener = listener_,
+              .sdk = inputs_.sdk_folder,
+              .temporary = temporary_folder()}),
       lanes_(facts_of(inputs_)),
       pools_(config_.pools.size()),
       crashes_(config_.crashes.keep),
@@ -120,7 +127,8 @@ SupervisorDeps Server::supervisor_deps() {
             .environment = own_environment(),
             .open_files = inputs_.files.before,
             .random = random_bits,
-            .crashed = [this](CrashReport report) { store_crash_report(std::move(report)); }};
+            .crashed = [this](CrashReport report) { store_crash_report(std::move(report)); },
+            .files_needed = [this] { look_after_files(); }};
 }
 
 std::optional<std::string> Server::open() {
@@ -129,6 +137,7 @@ std::optional<std::string> Server::open() {
     if (!bound) return bound.error();
     if (const auto done = listener_.bind_unix(inputs_.folder.path_of("socket")); !done)
         return done.error();
+    if (UniqueFd named = inputs_.folder.named_socket()) listener_.adopt_unix(std::move(named));
     if (!inputs_.state_folder.empty()) crashes_.load(state_subfolder(inputs_, "crashes"));
     gate_.emplace(gate_deps(), *bound);
     supervisor_.emplace(WorkerDeps{.loop = loop_,
@@ -160,7 +169,9 @@ void Server::store_crash_report(CrashReport report) {
     if (config_.crashes.keep == 0) return is_new_code ? void() : reporter_.tell(crash);
     log_disk_.run(
         [folder = state_subfolder(inputs_, "crashes"), keep = config_.crashes.keep,
-         report = std::move(report)]() mutable {
+         state = inputs_.state_folder, report = std::move(report)]() mutable {
+            // It may have been removed. If it can't be made, store() says what is wrong.
+            if (!state.empty()) std::ignore = make_private_folder(state);
             report.oom_line = oom_line_about(report.pid, report.lived);
             for (CrashInput& input : report.inputs)
                 if (input.fetch_body) input.body = input.fetch_body();
@@ -196,19 +207,29 @@ void Server::check_periodically() {
         if (clock_.now() - touched_at_ > touch_every) {
             touched_at_ = clock_.now();
             inputs_.folder.touch();
-            if (!inputs_.sdk_folder.empty()) touch_sdk(inputs_.sdk_folder);
-            touch_generations(inputs_.folder.path());
+            if (!files_.sdk().empty()) touch_sdk(files_.sdk());
+            touch_generations(files_.folder());
         }
+        if (clock_.now() - files_looked_at_ > files_every) look_after_files();
         const std::string log_problem = supervisor_->log_problem();
         reporter_.report_changes({.job_log = inputs_.log->problem(),
                                   .lane_logs = log_problem.empty() ? crash_problem_ : log_problem,
                                   .keys = keys_.problem(),
-                                  .watch = supervisor_->reloads().watch_problem()});
+                                  .watch = supervisor_->reloads().watch_problem(),
+                                  .runtime_folder = files_.problem()});
+        reporter_.remark(files_.take_news());
         supervisor_->reloads().look();
         reporter_.remark(supervisor_->reloads().watch_news());
         reporter_.remark(supervisor_->warm_news());
         check_periodically();
     });
+}
+
+/// Called now and then, and before each start of a worker.
+void Server::look_after_files() {
+    files_looked_at_ = clock_.now();
+    files_.look();
+    supervisor_->keep_files_in(files_.folder(), files_.sdk());
 }
 
 void Server::serve() {

@@ -21,6 +21,7 @@
 #include "os/runtime_folder.h"
 #include "os/socket_transport.h"
 #include "serve/driver.h"
+#include "serve/runtime_files.h"
 #include "serve/terminal_reporter.h"
 #include "setup/checked_config.h"
 #include "supervisor/supervisor.h"
@@ -64,6 +65,7 @@ private:
     void watch_signals();
     void run_for(Duration time);
     void check_periodically();
+    void look_after_files();
     void store_crash_report(CrashReport report);
     [[nodiscard]] bool is_from_unserved_generation(const CrashReport& report);
     [[nodiscard]] GateDeps gate_deps();
@@ -72,7 +74,7 @@ private:
         return [this](const Event& event) { driver_.deliver(event); };
     }
 
-    const UpInputs inputs_;
+    UpInputs inputs_;
     const Config& config_ = inputs_.checked.config;
     boost::asio::io_context loop_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
     LoopAlarms alarms_{loop_};
@@ -80,6 +82,7 @@ private:
     Clock clock_;
     KeyFile keys_;
     Listener listener_;
+    RuntimeFiles files_;
     std::vector<LaneFacts> lanes_;
     std::vector<PoolFacts> pools_;
     RecentCrashes crashes_;
@@ -101,6 +104,7 @@ private:
     std::string crash_problem_;  // why the latest crash report was not stored; empty if it was
     Instant
         touched_at_{};  // when the runtime folder was last touched, so that no cleaner removes it
+    Instant files_looked_at_{};
     Instant leave_by_ = never;
     bool is_leaving_ = false;
 };

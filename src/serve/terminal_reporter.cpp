@@ -379,6 +379,7 @@ void TerminalReporter::report_changes(const Problems& problems) {
     say_problem("logs of lanes", problems.lane_logs, problems_.lane_logs);
     say_problem("API keys", problems.keys, problems_.keys);
     say_problem("watching files", problems.watch, problems_.watch);
+    say_problem("runtime folder", problems.runtime_folder, problems_.runtime_folder);
     draw();
 }
 

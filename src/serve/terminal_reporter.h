@@ -44,6 +44,7 @@ public:
         std::string lane_logs;
         std::string keys;
         std::string watch;
+        std::string runtime_folder;
     };
     struct Crash {
         std::size_t lane = 0;

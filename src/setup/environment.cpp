@@ -35,6 +35,11 @@ RuntimePlace runtime_place() {
     return runtime_root(variable("XDG_RUNTIME_DIR"), text_of_variable("TMPDIR"), ::geteuid());
 }
 
+std::string temporary_folder() {
+    std::string folder = text_of_variable("TMPDIR");
+    return folder.starts_with('/') ? folder : "/tmp";
+}
+
 std::expected<std::string, std::string> key_file() {
     std::string path = keys_path(text_of_variable("XDG_CONFIG_HOME"), text_of_variable("HOME"));
     if (path.empty())

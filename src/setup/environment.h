@@ -16,6 +16,9 @@ namespace turnpike {
 /// Returns where running gates are found (XDG_RUNTIME_DIR, TMPDIR).
 [[nodiscard]] RuntimePlace runtime_place();
 
+/// Returns the folder for temporary files (TMPDIR), /tmp if none is set.
+[[nodiscard]] std::string temporary_folder();
+
 /// Returns the path of the file with the API keys (XDG_CONFIG_HOME, HOME). An error says what to
 /// set.
 [[nodiscard]] std::expected<std::string, std::string> key_file();

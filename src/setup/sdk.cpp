@@ -29,7 +29,38 @@ std::optional<std::string> write_file(const fs::path& path, std::string_view tex
     return fmt::format("{} can't be written: {}", path.string(), std::strerror(errno));
 }
 
+/// True if it is ours, and a file or folder as it should be. A file that was cut short is not.
+bool is_in_order(const fs::path& path, mode_t kind, std::size_t size) {
+    struct stat found{};
+    return ::lstat(path.c_str(), &found) == 0 && (found.st_mode & S_IFMT) == kind &&
+           found.st_uid == ::geteuid() &&
+           (kind == S_IFDIR || static_cast<std::size_t>(found.st_size) == size);
+}
+
+/// Removes whatever is there unless it is a folder of ours. Returns an error message if it can't.
+std::optional<std::string> clear_for_folder(const fs::path& path) {
+    std::error_code error;
+    if (!is_in_order(path, S_IFDIR, 0)) fs::remove_all(path, error);
+    if (error) return fmt::format("{} can't be removed: {}", path.string(), error.message());
+    return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<std::string> renew_sdk(const std::string& folder) {
+    if (auto problem = clear_for_folder(folder)) return problem;
+    for (const SdkFile& file : sdk_files()) {
+        const fs::path path = fs::path(folder) / file.path;
+        if (is_in_order(path, S_IFREG, file.text.size())) continue;
+        for (fs::path parent = path.parent_path(); parent.string().size() > folder.size();
+             parent = parent.parent_path())
+            if (auto problem = clear_for_folder(parent)) return problem;
+        std::error_code error;
+        fs::remove_all(path, error);
+        if (auto problem = write_file(path, file.text)) return problem;
+    }
+    return std::nullopt;
+}
 
 std::optional<std::string> write_sdk(const std::string& folder) {
     std::error_code error;

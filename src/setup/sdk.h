@@ -21,6 +21,10 @@ struct SdkFile {
 /// message if that fails.
 [[nodiscard]] std::optional<std::string> write_sdk(const std::string& folder);
 
+/// Writes those files anew that are missing or were replaced. Returns an error message if that
+/// fails. Looks at each file, but opens none that is in order.
+[[nodiscard]] std::optional<std::string> renew_sdk(const std::string& folder);
+
 /// Renews the files' times. Must be called now and then, or a clean-up of old temporary files
 /// removes them.
 void touch_sdk(const std::string& folder);

@@ -140,12 +140,13 @@ std::size_t Supervisor::exchanges_held() const {
 /// WarmProcess starts its process once the first worker has shown what it imports.
 void Supervisor::make_warm() {
     const LogConfig& log = deps_.config.log;
-    warm_output_ = std::make_unique<LaneOutput>(
-        LaneOutputDeps{
-            .loop = worker_deps_.loop, .disk = deps_.log_disk, .clock = worker_deps_.clock},
-        LogFile{.path = deps_.logs.empty() ? "" : deps_.logs + "/warm.log",
-                .size_max = log.lane_size_max,
-                .keep = log.lane_keep});
+    if (warm_output_ == nullptr)
+        warm_output_ = std::make_unique<LaneOutput>(
+            LaneOutputDeps{
+                .loop = worker_deps_.loop, .disk = deps_.log_disk, .clock = worker_deps_.clock},
+            LogFile{.path = deps_.logs.empty() ? "" : deps_.logs + "/warm.log",
+                    .size_max = log.lane_size_max,
+                    .keep = log.lane_keep});
     warm_.resize(deps_.config.pools.size());
     for (std::size_t i = 0; i < warm_.size(); ++i) {
         const WorkerConfig& worker = deps_.config.pools[i].worker;
@@ -195,6 +196,7 @@ void Supervisor::carry_out(const StartWorker& action) {
     reloads_.observe(action);
     WorkerPlace& place = place_of(action.worker);
     CHECK(place.worker == nullptr || place.worker->is_gone());
+    if (is_started(deps_.plan.at(action.lane.value)) && deps_.files_needed) deps_.files_needed();
     place = {.id = action.worker, .worker = make(action)};
     place.worker->start();
 }
@@ -239,6 +241,7 @@ void Supervisor::log_start(LaneId lane) {
     WorkerId& logged = logged_[lane.value];
     if (outputs_[lane.value] == nullptr || std::exchange(logged, worker.id) == worker.id) return;
     outputs_[lane.value]->remark(start_text(worker.start));
+    keep_sources_of(deps_.plan[lane.value].pool);
 }
 
 void Supervisor::observe(const ReportSlowJob& report) {
@@ -401,6 +404,37 @@ void Supervisor::forget_generations(const ReportReload& report) {
             return 0;
         },
         [](int) {});
+}
+
+/// Reads the sources that the pool's workers have imported, before anybody can remove them.
+void Supervisor::keep_sources_of(std::size_t pool) {
+    for (auto& [key, kept] : kept_)
+        if (key.first == pool && kept->has_come_up) kept->sources.look(kept->folder);
+}
+
+/// Sources are looked after once a worker has come up with them: until then they may be forgotten.
+void Supervisor::keep_files_in(const std::string& folder, const std::string& sdk) {
+    if (folder != process_deps_.folder) move_files_to(folder, sdk);
+    generations_.move_to(folder);
+    for (auto& [key, kept] : kept_) {
+        kept->folder = generations_.folder(key.first, key.second);
+        if (kept->folder.empty()) continue;
+        if (kept->has_come_up) kept->sources.look(kept->folder);
+        std::ignore = kept->program.move_to(kept->folder);
+    }
+    if (folder == deps_.folder && !are_processes_written(folder)) write_processes();
+}
+
+/// Workers that run keep the paths that they were given. A warm process would fork workers that
+/// look for files in the old folder, so there are new ones.
+void Supervisor::move_files_to(const std::string& folder, const std::string& sdk) {
+    process_deps_.folder = folder;
+    process_deps_.sdk = sdk;
+    generations_.move_to(folder);
+    for (const auto& warm : warm_)
+        if (warm != nullptr) warm->close();
+    warm_.clear();
+    make_warm();
 }
 
 /// Writes the known processes to a file, so that the next gate can find them if this gate is

@@ -43,6 +43,8 @@ struct SupervisorDeps {
     std::uint64_t open_files = 0;          // soft limit for workers
     std::function<std::uint64_t()> random;
     std::function<void(CrashReport)> crashed;
+    /// Called before a worker starts, so that the files that it needs are there (keep_files_in()).
+    std::function<void()> files_needed = nullptr;
     MakeGuard make_guard = {};  // empty for guards of real processes
     LookAtPort look_at_port = turnpike::look_at_port;
 };
@@ -78,6 +80,9 @@ public:
     std::expected<ReloadBegun, std::string> reload(PoolId pool, ReloadOrder order) {
         return reloads_.ask(pool.value, std::move(order));
     }
+    /// Looks after the files that workers are started from. Must be called now and then, and before
+    /// workers start after `folder` was made anew or replaced by another one.
+    void keep_files_in(const std::string& folder, const std::string& sdk);
     [[nodiscard]] Reloads& reloads() { return reloads_; }
     /// Returns a message for people about pools whose warm process is slow. Returns each message
     /// only once. Empty if there is nothing new.
@@ -127,6 +132,8 @@ private:
     std::shared_ptr<KeptGeneration> kept_generation(std::size_t pool, Generation generation);
     void forget_generations(const ReportReload& report);
     void make_warm();
+    void keep_sources_of(std::size_t pool);
+    void move_files_to(const std::string& folder, const std::string& sdk);
     /// Writes the pids that this gate started to its runtime folder, for the gate that comes after it.
     void write_processes();
     /// Writes how long each phase of the worker's start took to the lane's log, once per worker.

@@ -60,6 +60,7 @@ struct ProcessDeps {
 struct KeptGeneration {
     std::string folder;
     KeptProgram program{};     // if the model is a program
+    SourceCopies sources{};    // if it is in Python
     bool has_come_up = false;  // a worker of this generation has loaded
 };
 

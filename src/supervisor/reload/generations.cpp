@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,8 +23,38 @@ namespace fs = std::filesystem;
 constexpr std::string_view all_name = "/generations";
 constexpr std::string_view sources_name = "/sources";
 
+constexpr std::size_t copied_bytes_max =
+    64 * std::size_t{1024} * 1024;  // of a generation's sources
+
+/// Makes a folder that is missing, or that was replaced by something else.
 bool make_folder(const std::string& path) {
-    return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+    if (::mkdir(path.c_str(), 0700) == 0) return true;
+    struct stat found{};
+    if (errno != EEXIST || ::lstat(path.c_str(), &found) != 0) return false;
+    if (S_ISDIR(found.st_mode))
+        return (found.st_mode & 0700) == 0700 || ::chmod(path.c_str(), 0700) == 0;
+    return ::unlink(path.c_str()) == 0 && ::mkdir(path.c_str(), 0700) == 0;
+}
+
+/// Returns a text that changes when files are added to the folder or removed from it. Empty if it
+/// is gone.
+std::string stamp_of(const std::string& folder) {
+    struct stat found{};
+    if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return {};
+    return fmt::format("{} {} {}.{}", found.st_dev, found.st_ino, found.st_mtim.tv_sec,
+                       found.st_mtim.tv_nsec);
+}
+
+/// Writes the file in one step, unless it is there.
+void publish(const fs::path& path, const std::string& bytes) {
+    const fs::path fresh = path.parent_path() / ("." + path.filename().string() + ".gate");
+    {
+        const UniqueFd file(
+            ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (!file || !write_all(file.get(), bytes)) return;
+    }
+    std::ignore = ::link(fresh.c_str(), path.c_str());
+    ::unlink(fresh.c_str());
 }
 
 /// Parses a kept source: the length of the path (u32, little-endian), the path, the bytes.
@@ -68,13 +99,19 @@ void link_neighbours(const std::string& program, const fs::path& folder) {
 }  // namespace
 
 Generations::Generations(const std::string& runtime_folder, const std::vector<PoolConfig>& pools) {
-    const std::string all = runtime_folder + std::string(all_name);
     std::error_code ignored;
-    fs::remove_all(all, ignored);  // the generations of an earlier gate
+    fs::remove_all(runtime_folder + std::string(all_name), ignored);  // those of an earlier gate
+    for (const PoolConfig& pool : pools) names_.push_back(pool.name);
+    pools_.resize(pools.size());
+    move_to(runtime_folder);
+}
+
+void Generations::move_to(const std::string& runtime_folder) {
+    const std::string all = runtime_folder + std::string(all_name);
     make_folder(all);
-    for (const PoolConfig& pool : pools) {
-        pools_.push_back({.home = all + "/" + pool.name});
-        make_folder(pools_.back().home);
+    for (std::size_t i = 0; i < pools_.size(); ++i) {
+        pools_[i].home = all + "/" + names_[i];
+        make_folder(pools_[i].home);
     }
 }
 
@@ -102,6 +139,37 @@ void forget_sources(const std::string& folder) {
         fs::remove(entry, ignored);
 }
 
+void SourceCopies::look(const std::string& folder) {
+    const std::string sources = folder + std::string(sources_name);
+    if (stamp_of(sources) == stamp_ && !stamp_.empty()) return;
+    for (const fs::path& entry : entries_in(sources)) {
+        const std::string name = entry.filename().string();
+        std::error_code error;
+        const bool is_file = fs::is_regular_file(fs::symlink_status(entry, error));
+        if (!is_file || name.starts_with('.') || files_.contains(name)) continue;
+        auto bytes = read_file(entry, copied_bytes_max);
+        if (!bytes || bytes_ + bytes->size() > copied_bytes_max) continue;
+        bytes_ += bytes->size();
+        files_.emplace(name, *std::move(bytes));
+    }
+    restore(folder);
+    stamp_ = stamp_of(sources);
+}
+
+void SourceCopies::restore(const std::string& folder) const {
+    const fs::path sources = folder + std::string(sources_name);
+    std::error_code ignored;
+    if (!make_folder(folder) || !make_folder(sources)) return;
+    for (const auto& [name, bytes] : files_) {
+        const fs::path path = sources / name;
+        struct stat found{};
+        const bool is_there = ::lstat(path.c_str(), &found) == 0;
+        if (is_there && S_ISREG(found.st_mode)) continue;
+        if (is_there) fs::remove_all(path, ignored);
+        publish(path, bytes);
+    }
+}
+
 void touch_generations(const std::string& runtime_folder) {
     std::error_code ignored;
     const fs::recursive_directory_iterator all(runtime_folder + std::string(all_name), ignored);
@@ -127,6 +195,24 @@ bool KeptProgram::copy() const {
     if (!error) fs::permissions(copy_, fs::perms::owner_all, error);
     // If the disk does not allow programs to run, the copy is useless.
     return !error && identity_of(original_) == identity_ && ::access(copy_.c_str(), X_OK) == 0;
+}
+
+void KeptProgram::copied() {
+    has_copy_ = true;
+    held_copy_ = std::make_shared<UniqueFd>(::open(copy_.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+bool KeptProgram::move_to(const std::string& folder) {
+    if (original_.empty()) return true;
+    copy_ = folder + "/program/" + fs::path(original_).filename().string();
+    if (!has_copy_ || held_copy_ == nullptr || !*held_copy_) return true;
+    std::error_code error;
+    if (fs::exists(copy_, error)) return true;
+    link_neighbours(original_, fs::path(copy_).parent_path());
+    fs::copy_file(fmt::format("/proc/self/fd/{}", held_copy_->get()), copy_,
+                  fs::copy_options::overwrite_existing, error);
+    if (!error) fs::permissions(copy_, fs::perms::owner_all, error);
+    return !error;
 }
 
 const std::string& KeptProgram::path() const {

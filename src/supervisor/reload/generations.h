@@ -3,12 +3,15 @@
 // Only the workers of a Python model write into a generation's `sources`.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "core/words.h"
+#include "os/file.h"
 
 namespace turnpike {
 
@@ -22,6 +25,9 @@ public:
     /// Returns the folder of a generation, and makes it if it is missing. Empty if it can't be
     /// made.
     [[nodiscard]] std::string folder(std::size_t pool, Generation generation) const;
+    /// Makes the folders of all pools below another runtime folder, or below the same one if they are
+    /// gone. The generations themselves are made when folder() is called.
+    void move_to(const std::string& runtime_folder);
     /// Returns a number that no generation of the pool had before.
     [[nodiscard]] Generation next(std::size_t pool) { return {++pools_[pool].newest}; }
 
@@ -30,7 +36,25 @@ private:
         std::string home;
         std::uint64_t newest = 1;  // the engine begins with generation 1
     };
+    std::vector<std::string> names_;  // of the pools
     std::vector<Pool> pools_;
+};
+
+/// The files of a generation's `sources`, by name, as workers wrote them. The gate keeps them in
+/// memory, so that it can write them again if its runtime folder is removed: else a restart would
+/// import files that were saved since.
+class SourceCopies {
+public:
+    /// Reads the files if their folder changed. Files that are gone from it are written again.
+    void look(const std::string& folder);
+    /// Writes all files into the `sources` of this folder.
+    void restore(const std::string& folder) const;
+    [[nodiscard]] std::size_t size() const { return files_.size(); }
+
+private:
+    std::map<std::string, std::string> files_;
+    std::string stamp_;  // of the folder when it was read
+    std::size_t bytes_ = 0;
 };
 
 struct KeptSource {
@@ -62,7 +86,10 @@ public:
     /// Makes the copy, which is slow. Returns false if the original has changed meanwhile, or if
     /// the copy could not be made or can't be run.
     [[nodiscard]] bool copy() const;
-    void copied() { has_copy_ = true; }
+    void copied();
+    /// Makes the copy anew in another folder, or in the same one if it is gone. Slow if the copy
+    /// was made: it is kept open, so that it can be made again from itself.
+    [[nodiscard]] bool move_to(const std::string& folder);
     /// Returns the path to run now.
     [[nodiscard]] const std::string& path() const;
 
@@ -71,6 +98,7 @@ private:
     std::string copy_;
     std::string identity_;  // of the original when it was chosen
     bool has_copy_ = false;
+    std::shared_ptr<UniqueFd> held_copy_;  // open as long as workers may start from it
 };
 
 }  // namespace turnpike

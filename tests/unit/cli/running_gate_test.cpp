@@ -9,8 +9,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const RunningGate blue{.name = "blue", .pid = 11, .folder = "/run/blue"};
-const RunningGate green{.name = "green", .pid = 12, .folder = "/run/green"};
+const RunningGate blue{.name = "blue", .pid = 11, .folder = "/run/blue", .socket = {}};
+const RunningGate green{.name = "green", .pid = 12, .folder = "/run/green", .socket = {}};
 
 TEST(GateChoice, TakesTheOnlyGate) { EXPECT_EQ(choose_gate({blue}, std::nullopt).value().pid, 11); }
 

@@ -272,5 +272,69 @@ TEST_F(RuntimeFolders, WhoseHolderHasNotWrittenItsPidAreNotListedYet) {
     EXPECT_THAT(refusal("main"), HasSubstr("running already"));
 }
 
+// ── when the folder is lost ──────────────────────────────────────────────────────────────────────
+
+using Renewal = RuntimeFolder::Renewal;
+
+TEST_F(RuntimeFolders, AreFoundByTheirNamesEvenIfTheyAreGone) {
+    const RuntimeFolder folder = taken("main");
+    fs::remove_all(place_.root);
+    const auto running = list_running(place_);
+    ASSERT_EQ(names_of(running), std::vector<std::string>{"main"});
+    EXPECT_EQ(running[0].pid, ::getpid());
+    EXPECT_TRUE(running[0].socket.starts_with('@')) << running[0].socket;
+    EXPECT_THAT(refusal("main"), HasSubstr("a gate named main is running already (pid " +
+                                           std::to_string(::getpid()) + ")"));
+    EXPECT_THAT(list_running({place_.root + "-other"}), IsEmpty());
+}
+
+TEST_F(RuntimeFolders, AreMadeAnewWhateverIsGone) {
+    RuntimeFolder folder = taken("main");
+    EXPECT_EQ(folder.renew(), Renewal::not_needed);
+    for (const fs::path& lost :
+         {in_root("main/lock"), in_root("main"), fs::path(place_.root), base_}) {
+        fs::remove_all(lost);
+        EXPECT_EQ(folder.renew(), Renewal::made_anew) << lost;
+        EXPECT_EQ(folder.renew(), Renewal::not_needed) << lost;
+        EXPECT_EQ(text_in(in_root("main/lock")), std::to_string(::getpid()) + "\n");
+        EXPECT_THAT(refusal("main"), HasSubstr("running already"));
+    }
+}
+
+TEST_F(RuntimeFolders, ArePrivateAndWritableAgain) {
+    RuntimeFolder folder = taken("main");
+    for (const mode_t mode : {0500, 0777, 0000}) {
+        ASSERT_EQ(::chmod(in_root("main").c_str(), mode), 0);
+        EXPECT_EQ(folder.renew(), Renewal::not_needed);
+        EXPECT_EQ(mode_of(in_root("main")), fs::perms::owner_all);
+    }
+}
+
+TEST_F(RuntimeFolders, AreNotTakenFromAnotherGate) {
+    RuntimeFolder folder = taken("main");
+    fs::remove_all(in_root("main"));
+    make_folder(in_root("main"));
+    const UniqueFd lock(::open(in_root("main/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+    const auto renewed = folder.renew();
+    ASSERT_FALSE(renewed);
+    EXPECT_THAT(renewed.error(), HasSubstr("a gate named main is running already"));
+}
+
+TEST_F(RuntimeFolders, SayWhatStandsInTheirPlace) {
+    RuntimeFolder folder = taken("main");
+    fs::remove_all(in_root("main"));
+    write(in_root("main"), "");
+    EXPECT_THAT(folder.renew().error(), HasSubstr("is a symbolic link or a file"));
+    fs::remove(in_root("main"));
+    fs::create_symlink(base_, in_root("main"));
+    EXPECT_THAT(folder.renew().error(), HasSubstr("is a symbolic link or a file"));
+    fs::remove(in_root("main"));
+    EXPECT_EQ(folder.renew(), Renewal::made_anew);
+    fs::remove(in_root("main/lock"));
+    make_folder(in_root("main/lock"));
+    EXPECT_THAT(folder.renew().error(), HasSubstr("remove it"));
+}
+
 }  // namespace
 }  // namespace turnpike

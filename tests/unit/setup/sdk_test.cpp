@@ -89,5 +89,32 @@ TEST(Sdk, IsTouchedSoThatNoCleanUpRemovesIt) {
     EXPECT_GE(fs::last_write_time(file), written);
 }
 
+TEST(Sdk, IsRenewedWhereFilesAreGoneOrWereReplaced) {
+    const TemporaryFolder folder;
+    const std::string home = folder.file("sdk");
+    ASSERT_EQ(write_sdk(home), std::nullopt);
+    for (const SdkFile& file : sdk_files()) {
+        const fs::path path = fs::path(home) / file.path;
+        for (const auto harm :
+             {+[](const fs::path& at) { fs::remove(at); },
+              +[](const fs::path& at) { std::ofstream(at) << "x"; },
+              +[](const fs::path& at) { fs::remove(at), fs::create_directory(at); },
+              +[](const fs::path& at) { fs::remove(at), fs::create_symlink("/etc/passwd", at); }}) {
+            harm(path);
+            EXPECT_EQ(renew_sdk(home), std::nullopt);
+            EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path))) << path;
+            EXPECT_EQ(bytes_of(path), file.text);
+        }
+    }
+    EXPECT_NE(fs::file_size("/etc/passwd"), 0U);
+    for (const std::string lost : {"/turnpike/_worker", "/turnpike", ""}) {
+        fs::remove_all(home + lost);
+        fs::create_symlink("/etc", home + lost);
+        EXPECT_EQ(renew_sdk(home), std::nullopt) << lost;
+        EXPECT_FALSE(fs::is_symlink(home + lost));
+        EXPECT_TRUE(fs::exists(home + "/turnpike/_worker/worker.py"));
+    }
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/unit/temporary_folder.h"
 
@@ -182,6 +184,63 @@ TEST(KeptProgram, FindsItsNeighboursBesideItsCopy) {
     std::string text;
     std::getline(std::ifstream(copy.parent_path() / "weights"), text);
     EXPECT_EQ(text, "1 2 3");
+}
+
+TEST(SourceCopies, BringsBackWhatIsGone) {
+    const TemporaryFolder runtime;
+    const Generations generations(runtime.file(""), one_pool());
+    const std::string folder = generations.folder(0, {1});
+    keep(folder, "/a.py", "a = 1\n");
+    keep(folder, "/home/b.py", "b = 1\n");
+    std::ofstream(folder + "/sources/.4711") << "not published yet";
+    ASSERT_EQ(::mkfifo((folder + "/sources/pipe").c_str(), 0600), 0);
+    SourceCopies copies;
+    copies.look(folder);
+    EXPECT_EQ(copies.size(), 2U);
+    for (const std::string lost : {"/sources/5", "/sources", "", "/.."}) {
+        std::filesystem::remove_all(folder + lost);
+        std::filesystem::create_directories(std::filesystem::path(folder).parent_path());
+        copies.look(folder);
+        EXPECT_THAT(sources_in(folder), SizeIs(2)) << lost;
+    }
+    std::filesystem::remove(folder + "/sources/5");
+    std::filesystem::create_directory(folder + "/sources/5");
+    copies.look(folder);
+    EXPECT_THAT(sources_in(folder), SizeIs(2)) << "a folder in place of a file";
+}
+
+TEST(SourceCopies, LeavesAloneWhatWorkersPublishedSince) {
+    const TemporaryFolder runtime;
+    const Generations generations(runtime.file(""), one_pool());
+    const std::string folder = generations.folder(0, {1});
+    keep(folder, "/a.py", "a = 1\n");
+    SourceCopies copies;
+    copies.look(folder);
+    std::filesystem::remove_all(folder + "/sources");
+    std::filesystem::create_directory(folder + "/sources");
+    keep(folder, "/a.py", "a = 2\n");
+    copies.restore(folder);
+    ASSERT_THAT(sources_in(folder), SizeIs(1));
+    EXPECT_EQ(sources_in(folder)[0].bytes, "a = 2\n");
+}
+
+TEST(KeptProgram, IsCopiedAgainFromItsCopyIfThatIsGone) {
+    const TemporaryFolder runtime;
+    const std::string original = runtime.file("worker");
+    std::ofstream(original) << "#!/bin/sh\nexit 0\n";
+    ASSERT_EQ(::chmod(original.c_str(), 0700), 0);
+    KeptProgram program(original, runtime.file("1"));
+    std::filesystem::create_directory(runtime.file("1"));
+    ASSERT_TRUE(program.copy());
+    program.copied();
+    std::filesystem::remove_all(runtime.file("1"));
+    std::ofstream(original) << "something else, and longer than before\n";
+    std::filesystem::create_directory(runtime.file("2"));
+    ASSERT_TRUE(program.move_to(runtime.file("2")));
+    EXPECT_EQ(program.path(), runtime.file("2") + "/program/worker");
+    std::ifstream copy(program.path());
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(copy), {}), "#!/bin/sh\nexit 0\n");
+    EXPECT_EQ(::access(program.path().c_str(), X_OK), 0);
 }
 
 }  // namespace
