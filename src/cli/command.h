@@ -111,6 +111,7 @@ struct KeyNewCommand {
     std::string name;
     Access access = Access::plain;
     KeyLimits limits;
+    bool is_confirmed = false;  // make even the first key of a running gate without asking
 };
 
 struct KeyListCommand {

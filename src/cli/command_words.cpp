@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/name.h"
 #include "cli/version.h"
 
 namespace turnpike {
@@ -39,8 +41,15 @@ std::pair<CLI::App&, C&> add_command(CLI::App& parent, Heading heading, Chosen& 
 
 void add_json(CLI::App& sub, bool& json) { sub.add_flag("--json", json, "Print JSON"); }
 
+/// Returns why this can't be the name of a gate. Empty if it can.
+std::string objection_to_name(const std::string& name) {
+    return is_name(name) ? "" : fmt::format("\"{}\" is not a name; a name is {}", name, name_rule);
+}
+
 void add_gate(CLI::App& sub, std::optional<std::string>& gate) {
-    sub.add_option("--name", gate, "Which gate, if several run")->type_name("NAME");
+    sub.add_option("--name", gate, "Which gate, if several run")
+        ->type_name("NAME")
+        ->check(objection_to_name);
 }
 
 /// The configuration checks the bounds of the value, as it does for the key of the same name.
@@ -111,7 +120,8 @@ void add_up(CLI::App& app, Chosen& chosen) {
     add_config(sub, up.config, up.flags);
     sub.add_option("--name", up.name,
                    "Name of this gate for other commands, if several run [default: \"default\"]")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(objection_to_name);
     sub.add_flag("--detach", up.detach, "Run in the background, until `turnpike down`");
     sub.add_option("--ready-fd", up.ready_fd)->group("");  // hidden: only a detached gate gets it
 }
@@ -353,6 +363,10 @@ void add_key(CLI::App& app, Chosen& chosen) {
         "--admin", [&access = fresh.access] { access = Access::admin; },
         "Let the key also see and cancel the jobs of others, read logs and control lanes");
     add_limits(sub_new, fresh.limits);
+    sub_new.add_flag(
+        "--yes", fresh.is_confirmed,
+        "Do not ask, even if a running gate has no keys so far: from its first key on, "
+        "it refuses requests without one");
     auto [sub_list, list] = add_command<KeyListCommand>(
         key, {"list", "List the keys, without their secrets", "  turnpike key list --json"},
         chosen);

@@ -19,7 +19,6 @@
 
 #include <fmt/format.h>
 
-#include "base/name.h"
 #include "cli/print.h"
 #include "os/runtime_folder.h"
 #include "os/spawn.h"
@@ -128,10 +127,9 @@ std::string started_text(const UpCommand& command, std::string_view address, pid
         command.name, pid, address, name, name, name);
 }
 
-/// Returns why this name can't be used: it is not a name, or a gate of this name is running. Checks
-/// this here, so that the message does not end up in the running gate's log.
+/// Returns why this name can't be used: a gate of this name is running. Checks this here, so that
+/// the message does not end up in the running gate's log.
 std::optional<std::string> objection_to(const UpCommand& command) {
-    if (!is_name(command.name)) return "the name of a gate is " + std::string(name_rule);
     const std::vector<RunningGate> running = list_running(runtime_place());
     const auto found = std::ranges::find(running, command.name, &RunningGate::name);
     if (found == running.end()) return std::nullopt;

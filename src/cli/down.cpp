@@ -19,7 +19,9 @@ extern "C" {  // missing in the header of glibc 2.36
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/running_gate.h"
+#include "config/units.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
 
@@ -29,14 +31,15 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr Duration message_every = 3s;
-constexpr Duration notice_max = 2s;  // how long a gate may take to notice the first signal
+constexpr Duration notice_max = 2s;    // how long a gate may take to notice the first signal
+constexpr Duration silence_max = 15s;  // then a gate that does not answer counts as hanging
 
 struct StoppingGate {
     RunningGate gate;
     UniqueFd process;
 
     [[nodiscard]] std::optional<ShutdownState> ask_state() const {
-        const auto answer = ask(gate.folder + "/socket", {.target = "/-/status"}, {.timeout = 1s});
+        const auto answer = ask(gate.socket, {.target = "/-/status"}, {.timeout = 1s});
         return answer && answer->status == 200 ? shutdown_state_in(answer->body) : std::nullopt;
     }
     /// True if the process ended within this time.
@@ -89,17 +92,51 @@ std::expected<void, std::string> stop(const StoppingGate& stopping, bool now) {
     return stopping.tell_to_stop();
 }
 
-void print_what_it_waits_for(const StoppingGate& stopping) {
-    const auto state = stopping.ask_state();
+/// True if the process stands still, by SIGSTOP, Ctrl-Z or a debugger.
+bool is_suspended(const StoppingGate& stopping) {
+    const auto process = read_process(stopping.gate.pid);
+    return process && (process->state == 'T' || process->state == 't');
+}
+
+void print_what_it_waits_for(const StoppingGate& stopping,
+                             const std::optional<ShutdownState>& state) {
     const std::string gate =
         fmt::format("turnpike: gate {} (pid {})", stopping.gate.name, stopping.gate.pid);
     if (!state)
-        print_to_stderr(gate + " is still running\n");
+        print_to_stderr(fmt::format("{} is still running, but does not answer\n", gate));
     else if (state->jobs > 0)
         print_to_stderr(fmt::format("{} waits for {} job{}; to stop at once: turnpike down --now\n",
                                     gate, state->jobs, state->jobs == 1 ? "" : "s"));
     else
         print_to_stderr(gate + " is ending its workers\n");
+}
+
+CommandError hanging(const StoppingGate& stopping) {
+    const RunningGate& gate = stopping.gate;
+    const std::string kill =
+        fmt::format("kill -KILL {} (its workers end with it, and its jobs are lost)", gate.pid);
+    if (is_suspended(stopping))
+        return {exit_failed,
+                fmt::format("the gate {} (pid {}) is suspended (by SIGSTOP, Ctrl-Z or a debugger), "
+                            "so it can't stop; it stops as soon as it continues: kill -CONT {}; to "
+                            "end it at once: {}",
+                            gate.name, gate.pid, gate.pid, kill)};
+    return {exit_failed,
+            fmt::format("the gate {} (pid {}) was told to stop, but has not answered for {}; wait, "
+                        "and try turnpike down --now; if it hangs, end it: {}",
+                        gate.name, gate.pid, text_of(silence_max), kill)};
+}
+
+/// Waits as long as the gate answers: its own limits end it. Returns an error if it falls silent.
+std::expected<void, CommandError> await_end(const StoppingGate& stopping) {
+    auto heard_at = WallClock::now();
+    while (!stopping.is_gone_within(message_every)) {
+        const auto state = stopping.ask_state();
+        if (state) heard_at = WallClock::now();
+        if (WallClock::now() - heard_at > silence_max) return std::unexpected(hanging(stopping));
+        print_what_it_waits_for(stopping, state);
+    }
+    return {};
 }
 
 std::string json_of(const StoppingGate& stopping, Duration waited) {
@@ -130,7 +167,7 @@ int run(const DownCommand& command) {
     if (!stopping) return complain(stopping.error());
     const auto start = WallClock::now();
     if (const auto told = stop(*stopping, command.now); !told) return complain(told.error());
-    while (!stopping->is_gone_within(message_every)) print_what_it_waits_for(*stopping);
+    if (const auto gone = await_end(*stopping); !gone) return complain(gone.error());
     const Duration waited = WallClock::now() - start;
     if (command.json) return print(json_of(*stopping, waited));
     return print(

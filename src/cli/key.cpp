@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 
 #include "cli/command.h"
+#include "cli/first_key.h"
 #include "cli/print.h"
 #include "setup/environment.h"
 #include "terminal/facts.h"
@@ -17,6 +18,12 @@
 
 namespace turnpike {
 namespace {
+
+/// True if there is no key yet. If the file can't be read, new_key() says why.
+bool is_first(const std::string& path) {
+    const auto keys = read_keys(path);
+    return keys && keys->empty();
+}
 
 std::string_view name_of(Access access) { return access == Access::admin ? "admin" : "plain"; }
 
@@ -74,6 +81,10 @@ std::string keys_json(std::span<const ApiKey> keys) {
 int run(const KeyNewCommand& command) {
     const auto path = key_file();
     if (!path) return complain(path.error());
+    if (!command.is_confirmed && is_key_name(command.name) && is_first(*path))
+        if (const auto gates = gates_without_keys(*path); !gates.empty())
+            if (const auto confirmed = confirm_first_key(gates, command.name); !confirmed)
+                return complain(confirmed.error());
     const auto key = new_key(*path, command.name, command.access, command.limits);
     if (!key) return complain(key.error(), is_key_name(command.name) ? exit_failed : exit_usage);
     if (const int printed = print(*key + '\n'); printed != exit_done) {

@@ -81,6 +81,7 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
             .order = deps_.deliver,
             .clients = [this] { return client_figures(); },
             .dump_stacks = deps_.dump_stacks,
+            .needs_keys = [this] { return deps_.keys.is_required(); },
             .reload_of = deps_.reload_of,
             .reload = deps_.reload};
 }

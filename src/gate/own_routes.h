@@ -53,6 +53,7 @@ struct OwnRouteDeps {
     /// Starts dumping the stacks of a lane's worker to the lane's log. Returns an error message if
     /// it cannot.
     std::function<std::optional<std::string>(LaneId)> dump_stacks = nullptr;
+    std::function<bool()> needs_keys = nullptr;  // true if requests without a key are refused
     /// Returns the latest reload of a pool, or nullptr if there was none.
     std::function<const ReloadFacts*(PoolId)> reload_of = nullptr;
     /// Starts a reload of a pool. The error says why it cannot.

@@ -185,6 +185,7 @@ std::string status_page(const OwnRouteDeps& deps, const Caller& caller) {
     json.member("uptime_s", now - deps.started);
     json.member("ready", pools_not_ready(deps).empty());
     json.member("shutting_down", view.is_shutting_down);
+    if (deps.needs_keys) json.member("needs_keys", deps.needs_keys());
     json.member("bytes_held", view.bytes_held.count);
     json.key("pools"), json.open_array();
     for (const PoolView& pool : view.pools) append_pool(json, {deps, view, caller}, pool);

@@ -77,7 +77,7 @@ class Detach(Case):
 
     def test_an_invalid_name_is_refused(self):
         done = self.up("--attach", "http://127.0.0.1:1", "--name", "../x")
-        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
         self.assertIn("name", done.stderr)
 
     def test_a_log_that_can_not_be_written(self):

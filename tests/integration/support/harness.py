@@ -330,7 +330,7 @@ class Case(unittest.TestCase):
 
     def new_key(self, name, *flags):
         """Makes an API key and returns it. It is revoked after the test."""
-        done = self.command("key", "new", name, *flags)
+        done = self.command("key", "new", name, "--yes", *flags)
         self.assertEqual(done.returncode, 0, done)
         self.addCleanup(self.command, "key", "revoke", name)
         return done.stdout.split()[-1]

@@ -309,5 +309,17 @@ TEST(CommandLine, ExitsWithTwoWhateverIsWrong) {
     }
 }
 
+TEST(CommandLine, RefusesBadNamesOfGates) {
+    for (const Words& command :
+         {Words{"up"}, Words{"status"}, Words{"jobs"}, Words{"down"}, Words{"logs"},
+          Words{"crashes"}, Words{"reload"}, Words{"restart", "0"}, Words{"drain", "0"},
+          Words{"resume", "0"}, Words{"prove"}, Words{"stacks", "0"}, Words{"cancel", "x"}})
+        for (const std::string name : {"", "..", "a/b", "UP", "a b"}) {
+            Words words = command;
+            words.push_back("--name=" + name);
+            EXPECT_EQ(early_exit(words).exit_code, exit_usage) << command.front() << ' ' << name;
+        }
+}
+
 }  // namespace
 }  // namespace turnpike
