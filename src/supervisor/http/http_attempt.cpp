@@ -59,9 +59,8 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
 
 }  // namespace
 
-HttpAttempt::HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination,
-                         Link::Reuse reuse)
-    : host_(host), link_(deps, destination, reuse) {}
+HttpAttempt::HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination)
+    : host_(host), link_(deps, destination) {}
 
 HttpAttempt::~HttpAttempt() { stop(); }
 
@@ -76,11 +75,14 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     append_all(head, exchange_->method, " ", prefix, exchange_->target, " HTTP/1.1\r\n",
                exchange_->fields);
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
+    const LinkRequest request{
+        .method = http::method_named(exchange_->method).value(),
+        .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
+        .needs_new_connection = needs_new_connection(*exchange_, number),
+    };
+    if (!link_.may_reuse_after(request)) http::append_field(head, "Connection", "close");
     head.append("\r\n");
-    link_.send({.method = http::method_named(exchange_->method).value(),
-                .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
-                .needs_new_connection = needs_new_connection(*exchange_, number)},
-               *this);
+    link_.send(request, *this);
 }
 
 ExchangePtr HttpAttempt::stop() {

@@ -59,7 +59,10 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
             .clock = deps.clock,
             .deliver = deps.deliver,
             .ended = [this](HttpAttempt& attempt) { attempt_ended(attempt); },
-            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {}
+            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {
+    const PoolConfig& pool = setup_.pool;
+    if (!pool.keep_alive || !pool.settings.may_retry) destination_.reuse = Reuse::forbidden;
+}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
@@ -117,10 +120,7 @@ void HttpWorker::cancel(AttemptId id) {
 
 HttpAttempt& HttpWorker::free_attempt() {
     if (free_attempts_.empty()) {
-        const bool may_retry = setup_.pool.settings.may_retry;
-        attempts_.push_back(std::make_unique<HttpAttempt>(
-            host_, link_deps_, destination_,
-            may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden));
+        attempts_.push_back(std::make_unique<HttpAttempt>(host_, link_deps_, destination_));
         return *attempts_.back();
     }
     HttpAttempt& attempt = *free_attempts_.back();
@@ -143,6 +143,10 @@ void HttpWorker::attempt_ended(HttpAttempt& attempt) {
         deps_.exchanges.drop(attempt.take_exchange());
     free_attempts_.push_back(&attempt);
     if (!attempt.link().is_closed()) watch_idle_links();
+    if (destination_.reuse == Reuse::forfeited)
+        lane_facts().remark =
+            "its worker sends bytes that nobody asked for, such as a second answer, "
+            "so each job now gets a connection of its own";
 }
 
 void HttpWorker::watch_idle_links() {
