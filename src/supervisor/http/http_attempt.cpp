@@ -22,7 +22,8 @@ bool needs_new_connection(const Exchange& exchange, std::uint32_t number) {
 Verdict verdict_of(Break why) {
     switch (why) {
         case Break::refused:
-        case Break::no_link: return Verdict::undelivered;
+        case Break::no_link:
+        case Break::stranger: return Verdict::undelivered;
         case Break::stale: return Verdict::stale;
         case Break::missing:
         case Break::truncated:
@@ -35,7 +36,8 @@ Verdict verdict_of(Break why) {
 Cause cause_of(Break why) {
     switch (why) {
         case Break::refused: return Cause::refused;
-        case Break::no_link: return Cause::not_connected;
+        case Break::no_link:
+        case Break::stranger: return Cause::not_connected;
         case Break::stale: return Cause::stale;
         case Break::missing: return Cause::no_answer;
         case Break::truncated: return Cause::cut_off;
@@ -131,6 +133,7 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     Trouble& trouble = exchange_->attempt.trouble;
     trouble.cause = cause_of(why);
     trouble.told = fault == http::Fault::none ? "" : http::sentence_of(fault);
+    if (why == Break::stranger) trouble.told = "another program listens at the worker's address";
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     verdict_ = verdict_of(why);
     host_.broke(*this);

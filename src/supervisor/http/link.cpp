@@ -13,6 +13,15 @@ constexpr std::chrono::seconds connect_timeout{3};
 constexpr http::Limits limits{};
 constexpr std::uint64_t long_body = std::uint64_t{64} * 1024;
 
+Break break_for(ConnectFailure why) {
+    switch (why) {
+        case ConnectFailure::refused: return Break::refused;
+        case ConnectFailure::failed: return Break::no_link;
+        case ConnectFailure::stranger: return Break::stranger;
+    }
+    return Break::no_link;
+}
+
 Asked asked_by(const LinkRequest& request) {
     return {.method = request.method,
             .body_size = request.body == nullptr ? 0 : request.body->size()};
@@ -70,8 +79,7 @@ void Link::connected(Connected made, std::size_t tried, std::size_t endpoint) {
     connect_alarm_.cancel();
     if (!made) {
         const bool is_last = tried + 1 == destination_.endpoints.size();
-        const bool is_refused = made.error() == ConnectFailure::refused;
-        return is_last && is_refused ? break_off(Break::refused) : connect(tried + 1);
+        return is_last ? break_off(break_for(made.error())) : connect(tried + 1);
     }
     destination_.preferred = endpoint;
     transport_ = *std::move(made);

@@ -43,17 +43,12 @@ public:
 
     bool reports_late = false;
     std::vector<std::function<void()>> reports;
-    bool checks_late = false;
-    std::vector<std::function<void(bool)>> checks;
 
 private:
     void come_up() override { poll_health(); }
     void proof_broke(std::uint32_t) override {}
     void link_broke(const std::function<void()>& report) override {
         reports_late ? reports.push_back(report) : report();
-    }
-    void check_identity(Check, const std::function<void(bool)>& then) override {
-        checks_late ? checks.push_back(then) : then(true);
     }
 };
 
@@ -318,32 +313,6 @@ TEST(HttpWorker, ProbesWhileJobsAreAboard) {
     stand.heard(2).say(answer_200);
     stand.wait([&] { return !stand.events.empty(); });
     EXPECT_THAT(stand.probes(ProbeVerdict::answered), ElementsAre(7));
-}
-
-TEST(HttpWorker, LetsACheckOfItsIdentityCountOnlyForItsOwnProbe) {
-    for (const bool was_there : {true, false}) {
-        Stand stand;
-        stand.worker->checks_late = true;
-        stand.worker->probe(1);
-        stand.worker->probe(2);
-        ASSERT_THAT(stand.worker->checks, SizeIs(2));
-        stand.worker->checks[0](was_there);
-        stand.settle();
-        EXPECT_THAT(stand.events, IsEmpty());
-        EXPECT_THAT(stand.server.visits, SizeIs(1)) << "nothing was asked for the first probe";
-        stand.worker->checks[1](true);
-        stand.heard(1).say(answer_200);
-        stand.wait([&] { return !stand.events.empty(); });
-        EXPECT_THAT(stand.probes(ProbeVerdict::answered), ElementsAre(2));
-    }
-}
-
-TEST(HttpWorker, ReportsAProbeAsRefusedIfAnotherProgramListensThere) {
-    Stand stand;
-    stand.worker->checks_late = true;
-    stand.worker->probe(3);
-    stand.worker->checks.at(0)(false);
-    EXPECT_THAT(stand.probes(ProbeVerdict::refused), ElementsAre(3));
 }
 
 }  // namespace
