@@ -142,6 +142,7 @@ struct PoolConfig {
     std::vector<std::string> models;
     std::vector<AsideRule> aside;
     std::string health_path = "/health";
+    bool keep_alive = true;  // connections to HTTP workers may carry several requests
     ProofConfig proof;
     PoolSettings settings;
     ErrorsShown errors = ErrorsShown::to_loopback;

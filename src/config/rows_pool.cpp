@@ -154,6 +154,10 @@ constexpr std::array pool{
     Key{"retry", FlagKey{of_settings<&PoolSettings::may_retry>},
         "Run a job once more if its worker died. With false, nothing that a worker may have\n"
         "read is sent again, and each request to an HTTP worker gets a connection of its own."},
+    Key{"keep_alive", FlagKey{of_config<&PoolConfig::keep_alive>},
+        "Use a connection to an HTTP worker for several requests, one after the other. With false\n"
+        "each request gets a connection of its own, so that no answer can reach another job,\n"
+        "whatever the worker sends."},
     Key{"poison_keep",
         TimeKey{of_settings<&PoolSettings::poison_keep>, Duration::zero(), long_time},
         "How long a job that killed two workers is remembered. An equal job is not run, but\n"

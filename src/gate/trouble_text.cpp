@@ -21,7 +21,7 @@ std::string sentence_of(const Trouble& trouble) {
         case Cause::bad_input:
         case Cause::model_failed: return "";
         case Cause::refused: return "the connection was refused";
-        case Cause::not_connected: return "no connection could be made";
+        case Cause::not_connected: return with_details("no connection could be made", trouble.told);
         case Cause::stale: return "a reused connection was closed without an answer";
         case Cause::no_answer: return "the connection was closed without an answer";
         case Cause::cut_off: return "the connection was closed within the answer";

@@ -84,6 +84,8 @@ public:
     /// True if the whole answer has come, and allows another request on this connection. False if
     /// more bytes than the answer have come.
     [[nodiscard]] bool is_reusable() const;
+    /// True if the whole answer has come, and more bytes behind it.
+    [[nodiscard]] bool has_more() const { return state_ == State::whole && !input_.empty(); }
 
 private:
     enum class Input : std::uint8_t { open, ended_cleanly, broken };

@@ -179,12 +179,15 @@ struct Side {
     [[nodiscard]] bool is_safe() const { return ours != nullptr && stranger == nullptr; }
 };
 
+std::string name_of(const ProcessFacts& process) {
+    return process.name + " (pid " + std::to_string(process.id.pid) + ")";
+}
+
 std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
     for (const ProcessFacts& process : all) {
         std::set<Inode> sockets;
         append_sockets(process.id.pid, sockets);
-        if (sockets.contains(inode))
-            return process.name + " (pid " + std::to_string(process.id.pid) + ")";
+        if (sockets.contains(inode)) return name_of(process);
     }
     return "another process";
 }
@@ -217,7 +220,9 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
             continue;
         }
         Side& side = listener.protocol == Protocol::ipv4 ? v4 : v6;
-        (tree.has(listener) ? side.ours : side.stranger) = &listener;
+        const bool is_ours = tree.has(listener);
+        (is_ours ? side.ours : side.stranger) = &listener;
+        if (is_ours) status.listeners.push_back({listener.inode, listener.owner});
     }
     // A stranger who listens with the other protocol does no harm, because we do not use that one.
     if (v4.is_safe() || v6.is_safe()) {
@@ -231,6 +236,24 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
         status.holder = PortStatus::Holder::stranger;
         status.stranger = holder_of(other->inode, all);
     }
+    return status;
+}
+
+PortStatus look_at_socket(const ListenerId& listener, pid_t root) {
+    const std::vector<ProcessFacts> all = list_processes();
+    const std::vector<ProcessFacts> tree = descendants_of(root, all);
+    const auto is_maker = [&](const ProcessFacts& process) {
+        return static_cast<std::uint64_t>(process.id.pid) == listener.number;
+    };
+    const auto is_user = [&](const ProcessFacts& process) {
+        return user_of(process.id.pid) == listener.owner;
+    };
+    const auto maker = std::ranges::find_if(all, is_maker);
+    const bool is_ours = maker == all.end() ? std::ranges::any_of(tree, is_user)
+                                            : std::ranges::any_of(tree, is_maker);
+    PortStatus status{.holder = is_ours ? PortStatus::Holder::tree : PortStatus::Holder::stranger};
+    if (is_ours) status.listeners = {listener};
+    if (!is_ours) status.stranger = maker == all.end() ? "another process" : name_of(*maker);
     return status;
 }
 

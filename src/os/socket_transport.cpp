@@ -59,15 +59,30 @@ public:
         });
     }
 
-    [[nodiscard]] bool is_quiet() const override {
+    [[nodiscard]] Unread unread() const override {
         char byte = 0;
-        return ::recv(handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-               (errno == EAGAIN || errno == EWOULDBLOCK);
+        const ssize_t size = ::recv(handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (size > 0) return Unread::bytes;
+        const bool is_open = size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+        return is_open ? Unread::nothing : Unread::end;
     }
 
     [[nodiscard]] bool has_hung_up() const override {
         pollfd peer{.fd = handle(), .events = POLLRDHUP, .revents = 0};
         return ::poll(&peer, 1, 0) > 0;
+    }
+
+    [[nodiscard]] std::optional<ListenerProcess> listener_process() const override {
+        sockaddr_storage address{};
+        socklen_t size = sizeof address;
+        const bool is_unix =
+            ::getpeername(handle(), reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+            address.ss_family == AF_UNIX;
+        ucred maker{};
+        size = sizeof maker;
+        if (!is_unix || ::getsockopt(handle(), SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0)
+            return std::nullopt;
+        return ListenerProcess{.pid = maker.pid, .user = maker.uid};
     }
 
     [[nodiscard]] std::expected<std::size_t, Unwritten> write(std::string_view first,

@@ -30,8 +30,9 @@ using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 [[nodiscard]] TransportPtr make_transport(StreamSocket socket);
 
 enum class ConnectFailure : std::uint8_t {
-    refused,  // nothing listens there
-    failed,   // no connection could be made
+    refused,   // nothing listens there
+    failed,    // no connection could be made
+    stranger,  // another program listens there (supervisor/http/checked_dialer)
 };
 
 using Connected = std::expected<TransportPtr, ConnectFailure>;

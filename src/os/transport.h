@@ -6,11 +6,14 @@
 // after close(). So a user sees the same state from the first line of a function to its last.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -36,6 +39,20 @@ protected:
     ~TransportUser() = default;
 };
 
+/// What can be read now.
+enum class Unread : std::uint8_t {
+    nothing,
+    bytes,
+    end,  // no more bytes will come
+};
+
+/// The process that made the listener of a Unix socket, and its user.
+struct ListenerProcess {
+    pid_t pid = 0;
+    uid_t user = 0;
+    friend bool operator==(const ListenerProcess&, const ListenerProcess&) = default;
+};
+
 /// Why write() took nothing.
 enum class Unwritten : std::uint8_t {
     full,  // call await_writable()
@@ -55,10 +72,14 @@ public:
     /// Waits until something can be read, but reads nothing. Must not be called while a read or
     /// another such wait is under way.
     virtual void await_input() = 0;
+    [[nodiscard]] virtual Unread unread() const = 0;
     /// True if nothing can be read now, not even the end.
-    [[nodiscard]] virtual bool is_quiet() const = 0;
+    [[nodiscard]] bool is_quiet() const { return unread() == Unread::nothing; }
     /// True if the peer has closed its side, even if bytes that it sent before are still unread.
     [[nodiscard]] virtual bool has_hung_up() const = 0;
+
+    /// Returns whose listener took this connection. Nullopt unless we connected to a Unix socket.
+    [[nodiscard]] virtual std::optional<ListenerProcess> listener_process() const = 0;
 
     /// Writes `first`, then `second`, as far as there is room now. Returns how many bytes were taken.
     [[nodiscard]] virtual std::expected<std::size_t, Unwritten> write(std::string_view first,

@@ -79,6 +79,8 @@ Supervisor::Supervisor(WorkerDeps worker_deps, SupervisorDeps deps)
           .gpus = gpus_,
           .process_table = process_table_,
           .look_at_port = deps_.look_at_port,
+          .look_at_socket = deps_.look_at_socket,
+          .listener_at = deps_.listener_at,
           .machine = deps_.machine,
           .crashes = deps_.config.crashes,
           .folder = deps_.folder,

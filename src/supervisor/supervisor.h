@@ -47,6 +47,8 @@ struct SupervisorDeps {
     std::function<void()> files_needed = nullptr;
     MakeGuard make_guard = {};  // empty for guards of real processes
     LookAtPort look_at_port = turnpike::look_at_port;
+    LookAtSocket look_at_socket = turnpike::look_at_socket;
+    ListenerAt listener_at = make_listener_lookup();
 };
 
 class Supervisor {

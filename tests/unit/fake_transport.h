@@ -27,6 +27,7 @@ struct FakePeer {
     std::size_t room = std::numeric_limits<std::size_t>::max();  // bytes that write() still takes
     bool is_gone = false;                                        // write() fails
     std::size_t unsent = 0;
+    std::optional<ListenerProcess> listener_process;
 
     // what the user did
     std::string heard;
@@ -90,8 +91,14 @@ public:
         CHECK(!peer_->is_awaiting_input && !peer_->is_closed);
         peer_->is_awaiting_input = true;
     }
-    [[nodiscard]] bool is_quiet() const override { return !peer_->has_input(); }
+    [[nodiscard]] Unread unread() const override {
+        if (!peer_->says.empty()) return Unread::bytes;
+        return peer_->end ? Unread::end : Unread::nothing;
+    }
     [[nodiscard]] bool has_hung_up() const override { return peer_->end.has_value(); }
+    [[nodiscard]] std::optional<ListenerProcess> listener_process() const override {
+        return peer_->listener_process;
+    }
     [[nodiscard]] std::expected<std::size_t, Unwritten> write(std::string_view first,
                                                               std::string_view second) override {
         CHECK(!peer_->is_closed);
@@ -136,8 +143,8 @@ public:
     /// Returns how many calls wait for an answer.
     [[nodiscard]] std::size_t waiting() const { return calls_.size(); }
     /// Answers the oldest call: the connection is made. Returns its other end.
-    std::shared_ptr<FakePeer> accept() {
-        auto peer = std::make_shared<FakePeer>();
+    std::shared_ptr<FakePeer> accept(FakePeer from = {}) {
+        auto peer = std::make_shared<FakePeer>(std::move(from));
         take()(std::make_unique<FakeTransport>(peer));
         peers.push_back(peer);
         return peer;

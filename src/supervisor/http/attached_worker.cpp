@@ -19,6 +19,7 @@ AttachedWorker::AttachedWorker(WorkerDeps& deps, const StartWorker& start, const
 
 void AttachedWorker::start() {
     deps_.deliver(WorkerStarted{worker_});
+    lane_facts().remark.clear();
     come_up();
 }
 

@@ -40,7 +40,10 @@ LinkUser::Room Fetch::answer_data(std::string_view bytes) {
 void Fetch::answer_ended() { end(std::move(fetched_)); }
 
 void Fetch::answer_broke(Break why, http::Fault) {
-    end(std::unexpected(why == Break::refused ? FetchFailure::refused : FetchFailure::broke));
+    FetchFailure failure = FetchFailure::broke;
+    if (why == Break::refused) failure = FetchFailure::refused;
+    if (why == Break::stranger) failure = FetchFailure::stranger;
+    end(std::unexpected(failure));
 }
 
 void Fetch::end(Result result) {

@@ -20,9 +20,10 @@ struct Fetched {
 };
 
 enum class FetchFailure : std::uint8_t {
-    refused,  // nothing listens there
-    broke,    // no connection, or an incomplete answer
-    late,     // no answer in time
+    refused,   // nothing listens there
+    stranger,  // another program listens there
+    broke,     // no connection, or an incomplete answer
+    late,      // no answer in time
     too_large,
 };
 

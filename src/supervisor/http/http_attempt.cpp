@@ -22,7 +22,8 @@ bool needs_new_connection(const Exchange& exchange, std::uint32_t number) {
 Verdict verdict_of(Break why) {
     switch (why) {
         case Break::refused:
-        case Break::no_link: return Verdict::undelivered;
+        case Break::no_link:
+        case Break::stranger: return Verdict::undelivered;
         case Break::stale: return Verdict::stale;
         case Break::missing:
         case Break::truncated:
@@ -35,7 +36,8 @@ Verdict verdict_of(Break why) {
 Cause cause_of(Break why) {
     switch (why) {
         case Break::refused: return Cause::refused;
-        case Break::no_link: return Cause::not_connected;
+        case Break::no_link:
+        case Break::stranger: return Cause::not_connected;
         case Break::stale: return Cause::stale;
         case Break::missing: return Cause::no_answer;
         case Break::truncated: return Cause::cut_off;
@@ -59,9 +61,8 @@ void take_head(const http::ResponseHead& from, http::Method asked, AnswerHead& t
 
 }  // namespace
 
-HttpAttempt::HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination,
-                         Link::Reuse reuse)
-    : host_(host), link_(deps, destination, reuse) {}
+HttpAttempt::HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination)
+    : host_(host), link_(deps, destination) {}
 
 HttpAttempt::~HttpAttempt() { stop(); }
 
@@ -76,11 +77,14 @@ void HttpAttempt::start(ExchangePtr exchange, AttemptId id, std::uint32_t number
     append_all(head, exchange_->method, " ", prefix, exchange_->target, " HTTP/1.1\r\n",
                exchange_->fields);
     http::append_field(head, "Turnpike-Attempt", std::uint64_t{number});
+    const LinkRequest request{
+        .method = http::method_named(exchange_->method).value(),
+        .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
+        .needs_new_connection = needs_new_connection(*exchange_, number),
+    };
+    if (!link_.may_reuse_after(request)) http::append_field(head, "Connection", "close");
     head.append("\r\n");
-    link_.send({.method = http::method_named(exchange_->method).value(),
-                .body = exchange_->body.size() == 0 ? nullptr : &exchange_->body,
-                .needs_new_connection = needs_new_connection(*exchange_, number)},
-               *this);
+    link_.send(request, *this);
 }
 
 ExchangePtr HttpAttempt::stop() {
@@ -129,6 +133,7 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     Trouble& trouble = exchange_->attempt.trouble;
     trouble.cause = cause_of(why);
     trouble.told = fault == http::Fault::none ? "" : http::sentence_of(fault);
+    if (why == Break::stranger) trouble.told = "another program listens at the worker's address";
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     verdict_ = verdict_of(why);
     host_.broke(*this);

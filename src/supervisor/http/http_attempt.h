@@ -30,8 +30,7 @@ public:
         std::function<void(HttpAttempt&)> broke = [](HttpAttempt& attempt) { attempt.conclude(); };
     };
 
-    HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination,
-                Link::Reuse reuse = Link::Reuse::allowed);
+    HttpAttempt(const Host& host, const LinkDeps& deps, Destination& destination);
     ~HttpAttempt();
     HttpAttempt(const HttpAttempt&) = delete;
     HttpAttempt& operator=(const HttpAttempt&) = delete;

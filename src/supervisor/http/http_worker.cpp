@@ -29,6 +29,8 @@ LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) 
     using enum LaneCause;
     if (result) return with(bad_answer, fmt::format("{} answered {}", request, result->status));
     switch (result.error()) {
+        case FetchFailure::stranger:
+            return with(port_taken, "another program listens at its address");
         case FetchFailure::refused:
             return with(refused, "the connection is refused: nothing listens there");
         case FetchFailure::broke:
@@ -49,7 +51,9 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
       lane_(start.lane),
       generation_(start.generation),
       setup_(std::move(setup)),
-      link_deps_{.dialer = deps.dialer, .alarms = deps.alarms, .store = deps.store},
+      link_deps_{.dialer = setup_.dialer != nullptr ? *setup_.dialer : deps.dialer,
+                 .alarms = deps.alarms,
+                 .store = deps.store},
       poll_alarm_(deps.alarms),
       idle_alarm_(deps.alarms),
       probe_(link_deps_, destination_),
@@ -59,7 +63,10 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
             .clock = deps.clock,
             .deliver = deps.deliver,
             .ended = [this](HttpAttempt& attempt) { attempt_ended(attempt); },
-            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {}
+            .broke = [this](HttpAttempt& attempt) { attempt_broke(attempt); }} {
+    const PoolConfig& pool = setup_.pool;
+    if (!pool.keep_alive || !pool.settings.may_retry) destination_.reuse = Reuse::forbidden;
+}
 
 // ── coming up ────────────────────────────────────────────────────────────────────────────────────
 
@@ -71,17 +78,20 @@ void HttpWorker::poll_health() {
 
 void HttpWorker::health_polled(const Fetch::Result& result) {
     if (!is_alive(result)) {
-        set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
+        set_trouble_of(result, "GET " + setup_.pool.health_path);
         return poll_health_later();
     }
-    check_identity(Check::always, [this](bool is_there) {
-        if (state_ != State::coming) return;
-        if (!is_there) return poll_health_later();
-        state_ = State::up;
-        set_trouble({});
-        came_up();
-        deps_.deliver(WorkerReady{worker_});
-    });
+    state_ = State::up;
+    set_trouble({});
+    came_up();
+    deps_.deliver(WorkerReady{worker_});
+}
+
+/// A stranger's name is known already: who looked for it has set the trouble.
+void HttpWorker::set_trouble_of(const Fetch::Result& result, const std::string& request) {
+    const bool is_stranger = !result && result.error() == FetchFailure::stranger;
+    if (is_stranger && facts().trouble.cause == LaneCause::port_taken) return;
+    set_trouble(trouble_of(result, request));
 }
 
 void HttpWorker::poll_health_later() {
@@ -117,10 +127,7 @@ void HttpWorker::cancel(AttemptId id) {
 
 HttpAttempt& HttpWorker::free_attempt() {
     if (free_attempts_.empty()) {
-        const bool may_retry = setup_.pool.settings.may_retry;
-        attempts_.push_back(std::make_unique<HttpAttempt>(
-            host_, link_deps_, destination_,
-            may_retry ? Link::Reuse::allowed : Link::Reuse::forbidden));
+        attempts_.push_back(std::make_unique<HttpAttempt>(host_, link_deps_, destination_));
         return *attempts_.back();
     }
     HttpAttempt& attempt = *free_attempts_.back();
@@ -143,6 +150,10 @@ void HttpWorker::attempt_ended(HttpAttempt& attempt) {
         deps_.exchanges.drop(attempt.take_exchange());
     free_attempts_.push_back(&attempt);
     if (!attempt.link().is_closed()) watch_idle_links();
+    if (destination_.reuse == Reuse::forfeited)
+        lane_facts().remark =
+            "its worker sends bytes that nobody asked for, such as a second answer, "
+            "so each job now gets a connection of its own";
 }
 
 void HttpWorker::watch_idle_links() {
@@ -183,13 +194,6 @@ void HttpWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     probe_number_ = number;
     probe_.stop();
-    check_identity(Check::if_doubted, [this, number](bool is_there) {
-        if (state_ != State::up || number != probe_number_) return;
-        is_there ? ask_health() : probed(std::unexpected(FetchFailure::refused));
-    });
-}
-
-void HttpWorker::ask_health() {
     write_probe_head(probe_.head());
     probe_.start(http::Method::get, setup_.pool.settings.probe_timeout,
                  [this](const Fetch::Result& result) { probed(result); });
@@ -201,8 +205,9 @@ void HttpWorker::probed(const Fetch::Result& result) {
     if (is_alive(result)) {
         forget_broken();
     } else {
-        set_trouble(trouble_of(result, "GET " + setup_.pool.health_path));
-        const bool is_refused = !result && result.error() == FetchFailure::refused;
+        set_trouble_of(result, "GET " + setup_.pool.health_path);
+        const bool is_refused = !result && (result.error() == FetchFailure::refused ||
+                                            result.error() == FetchFailure::stranger);
         verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
     }
     deps_.deliver(ProbeEnded{worker_, probe_number_, verdict});
@@ -237,7 +242,7 @@ void HttpWorker::prove(std::uint32_t number) {
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
-        set_trouble(trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path));
+        set_trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path);
         return proof_broke(number);
     }
     LaneProof proof = proof_of(*result);

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "proof/proof_result.h"
 #include "proof/recorded_proof.h"
+#include "supervisor/http/checked_dialer.h"
 #include "supervisor/http/fetch.h"
 #include "supervisor/http/http_attempt.h"
 #include "supervisor/process/worker_process.h"
@@ -35,6 +36,7 @@ protected:
         std::string host;                     // value of the Host field
         std::string prefix;                   // put before each target
         std::shared_ptr<CommonProof> common;  // of its generation; background thread only
+        std::unique_ptr<CheckedDialer> dialer = nullptr;  // nullptr: whoever listens is the worker
     };
     enum class State : std::uint8_t { coming, up, over };
 
@@ -52,12 +54,6 @@ protected:
     /// Called when a link broke. Must call `report`, which tells the engine. A derived class that
     /// may soon learn the cause calls it later.
     virtual void link_broke(const std::function<void()>& report) { report(); }
-    /// When to check that the worker itself answers, and not another program on its port.
-    enum class Check : std::uint8_t {
-        if_doubted,  // only if a link broke; used before a probe
-        always,      // used before the worker counts as up
-    };
-    virtual void check_identity(Check, const std::function<void(bool)>& then) { then(true); }
     /// Called when a proof got no complete answer.
     virtual void proof_broke(std::uint32_t number) = 0;
     /// Closes the connections of all jobs aboard, but keeps the jobs. Must be called when the worker
@@ -67,6 +63,8 @@ protected:
     /// Stops all requests. Each job aboard gets the notice and is then forgotten.
     void close(const Trouble& end);
 
+    /// Sets what went wrong with a request of our own. `request` is that request in words.
+    void set_trouble_of(const Fetch::Result& result, const std::string& request);
     void set_trouble(LaneTrouble trouble) { facts().trouble = std::move(trouble); }
     [[nodiscard]] LaneFacts& lane_facts() { return deps_.lanes[lane_.value]; }
     [[nodiscard]] WorkerFacts& facts() { return lane_facts().of(worker_); }
@@ -85,7 +83,6 @@ protected:
 
 private:
     void health_polled(const Fetch::Result& result);
-    void ask_health();
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
     void proof_answered(std::uint32_t number, Fetch::Result result);

@@ -11,26 +11,40 @@ namespace {
 
 constexpr std::chrono::seconds connect_timeout{3};
 constexpr http::Limits limits{};
+constexpr std::uint64_t long_body = std::uint64_t{64} * 1024;
+
+Break break_for(ConnectFailure why) {
+    switch (why) {
+        case ConnectFailure::refused: return Break::refused;
+        case ConnectFailure::failed: return Break::no_link;
+        case ConnectFailure::stranger: return Break::stranger;
+    }
+    return Break::no_link;
+}
+
+Asked asked_by(const LinkRequest& request) {
+    return {.method = request.method,
+            .body_size = request.body == nullptr ? 0 : request.body->size()};
+}
 
 }  // namespace
 
-Link::Link(const LinkDeps& deps, Destination& destination, Reuse reuse)
-    : deps_(deps),
-      destination_(destination),
-      reuse_(reuse),
-      connect_alarm_(deps.alarms),
-      reader_(limits) {}
+Link::Link(const LinkDeps& deps, Destination& destination)
+    : deps_(deps), destination_(destination), connect_alarm_(deps.alarms), reader_(limits) {}
 
 Link::~Link() { close(); }
 
-/// Bytes that the worker sent unasked must not be taken for the answer to this request; the loop may
-/// not have read them yet. So a connection that is not quiet is not used again.
+bool Link::may_reuse_after(const LinkRequest& request) const {
+    return destination_.reuse == Reuse::allowed && may_leave_nothing(asked_by(request));
+}
+
 void Link::send(const LinkRequest& request, LinkUser& user) {
     CHECK(user_ == nullptr && (state_ == State::closed || state_ == State::idle));
     user_ = &user;
     request_ = request;
     sent_ = 0;
-    if (state_ == State::idle && (request.needs_new_connection || !transport_->is_quiet())) drop();
+    afterwards_ = may_reuse_after(request) ? Afterwards::keep : Afterwards::close;
+    if (state_ == State::idle && (request.needs_new_connection || !is_clean())) drop();
     is_reused_ = state_ == State::idle;
     is_reused_ ? begin() : connect(0);
 }
@@ -65,13 +79,20 @@ void Link::connected(Connected made, std::size_t tried, std::size_t endpoint) {
     connect_alarm_.cancel();
     if (!made) {
         const bool is_last = tried + 1 == destination_.endpoints.size();
-        const bool is_refused = made.error() == ConnectFailure::refused;
-        return is_last && is_refused ? break_off(Break::refused) : connect(tried + 1);
+        return is_last ? break_off(break_for(made.error())) : connect(tried + 1);
     }
     destination_.preferred = endpoint;
     transport_ = *std::move(made);
     transport_->set_user(*this);
     begin();
+}
+
+/// True if an idle connection may carry a request. Bytes that the worker sent unasked must not be
+/// taken for the answer to it; the loop may not have read them yet.
+bool Link::is_clean() {
+    const Unread unread = transport_->unread();
+    if (unread == Unread::bytes) destination_.reuse = Reuse::forfeited;
+    return unread == Unread::nothing && destination_.reuse == Reuse::allowed;
 }
 
 void Link::begin() {
@@ -174,7 +195,7 @@ void Link::take_answer() {
     while (state_ == State::busy) {
         switch (reader_.next()) {
             case http::Found::more: return read();
-            case http::Found::head: user_->answer_head(reader_.head()); break;
+            case http::Found::head: take_head(); break;
             case http::Found::data: {
                 const bool must_wait = user_->answer_data(reader_.data()) == LinkUser::Room::wait;
                 // If this was the last byte, the answer ends without any room.
@@ -188,9 +209,25 @@ void Link::take_answer() {
     }
 }
 
+void Link::take_head() {
+    const http::ResponseHead& head = reader_.head();
+    if (is_reused_ && head.status == 408 && !head.keep_alive) return break_off(Break::stale);
+    if (!is_request_taken() || !leaves_nothing(asked_by(request_), head))
+        afterwards_ = Afterwards::close;
+    user_->answer_head(head);
+}
+
+/// False if the worker answers before it can have read the whole request. Then it may never read the
+/// rest, or take it for the next request. (Its system may hold a short body that it does not read.)
+bool Link::is_request_taken() const {
+    const bool is_long = asked_by(request_).body_size > long_body;
+    return sent_ == request_size() && (!is_long || transport_->unsent() == 0);
+}
+
 void Link::finish() {
-    const bool is_sent = sent_ == request_size() && sending_ == Sending::nothing;
-    const bool is_reusable = reuse_ == Reuse::allowed && reader_.is_reusable() && is_sent;
+    if (reader_.has_more()) destination_.reuse = Reuse::forfeited;
+    const bool is_reusable = afterwards_ == Afterwards::keep && reader_.is_reusable() &&
+                             destination_.reuse == Reuse::allowed;
     LinkUser* const user = std::exchange(user_, nullptr);
     if (is_reusable) {
         state_ = State::idle;
@@ -212,7 +249,7 @@ void Link::watch() {
 void Link::input_waits() {
     is_watching_ = false;
     if (state_ != State::idle) return;  // the bytes are an answer
-    transport_->is_quiet() ? watch() : drop();
+    is_clean() ? watch() : drop();
 }
 
 void Link::break_answer() {

@@ -7,12 +7,16 @@
 //      ├── broke, not reusable ───┼──▶ idle ─send─▶ busy …
 //      └── closed by either side ─┴──────┘
 //
-// A connection is not reused after an exchange that did not end cleanly, nor if it holds bytes that
-// we did not ask for, nor if the owner forbids it (`Reuse::forbidden`, `needs_new_connection`).
+// A connection is reused only after an exchange that ended cleanly and can't have left anything behind
+// (supervisor/http/reuse), if the worker read the whole request before it answered, and if the
+// connection holds no bytes that we did not ask for. A worker that sends such bytes once gets a
+// connection for each request from then on (`Reuse::forfeited`).
 //
 // A link never sends a request twice. If a reused connection ends before the first byte of an
 // answer, the link breaks with `Break::stale`: most likely the worker closed the connection while it
-// was idle, but it may have read the request. The engine decides whether the job is sent again.
+// was idle, but it may have read the request. The engine decides whether the job is sent again. The
+// same holds if the answer there is a 408 that closes the connection: the worker had waited too long
+// for a request, and did not get this one.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +31,31 @@
 #include "os/alarm.h"
 #include "os/socket_transport.h"
 #include "stream/body.h"
+#include "supervisor/http/reuse.h"
 
 namespace turnpike {
+
+/// Whether connections to a worker may carry more than one request.
+enum class Reuse : std::uint8_t {
+    allowed,
+    forbidden,  // by the config. So no request ever turns stale
+    forfeited,  // the worker has sent bytes that nobody asked for
+};
 
 /// Where a worker listens. Names are already resolved; the endpoint that answered last is tried
 /// first.
 struct Destination {
     std::vector<StreamEndpoint> endpoints;  // TCP, or a Unix socket
     std::size_t preferred = 0;
+    Reuse reuse = Reuse::allowed;
 };
 
 /// Why there is no complete answer.
 enum class Break : std::uint8_t {
     refused,     // nothing listens there; nothing was sent
     no_link,     // no connection could be made; nothing was sent
-    stale,       // a reused connection ended before the first byte of an answer
+    stranger,    // another program listens there; nothing was sent
+    stale,       // a reused connection ended before the first byte of an answer, or with a 408
     missing,     // a new connection ended before the first byte of an answer
     truncated,   // the connection ended within the answer
     malformed,   // the answer is not HTTP, or not the strict HTTP that we accept
@@ -78,10 +92,7 @@ struct LinkDeps {
 
 class Link final : private TransportUser {
 public:
-    /// With `forbidden` each request gets a connection of its own, so no request ever turns stale.
-    enum class Reuse : std::uint8_t { allowed, forbidden };
-
-    Link(const LinkDeps& deps, Destination& destination, Reuse reuse = Reuse::allowed);
+    Link(const LinkDeps& deps, Destination& destination);
     ~Link();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
@@ -89,7 +100,10 @@ public:
     /// The head of the next request: request line, fields, empty line. The user must fill it in
     /// before send().
     std::string& head() { return head_; }
+    /// If may_reuse_after() is false, the head must say `Connection: close`.
     void send(const LinkRequest& request, LinkUser& user);
+    /// True if the connection may carry another request after this one, if its answer allows that.
+    [[nodiscard]] bool may_reuse_after(const LinkRequest& request) const;
     /// Goes on reading the answer. Does nothing unless the link is paused.
     void resume();
     /// Closes the connection at once. The user gets no more calls.
@@ -102,6 +116,8 @@ public:
 
 private:
     enum class State : std::uint8_t { closed, connecting, busy, paused, idle };
+    /// What becomes of the connection when the exchange has ended cleanly.
+    enum class Afterwards : std::uint8_t { close, keep };
     /// What the rest of the request waits for.
     enum class Sending : std::uint8_t { nothing, room, disk };
     struct Pieces {
@@ -117,6 +133,7 @@ private:
     void connect(std::size_t tried);
     void connected(Connected made, std::size_t tried, std::size_t endpoint);
     void begin();
+    [[nodiscard]] bool is_clean();
     void write();
     [[nodiscard]] Pieces unsent() const;
     [[nodiscard]] std::uint64_t request_size() const;
@@ -124,6 +141,8 @@ private:
     void read();
     void watch();
     void take_answer();
+    void take_head();
+    [[nodiscard]] bool is_request_taken() const;
     void finish();
     void break_off(Break why, http::Fault fault = http::Fault::none);
     void break_answer();
@@ -134,7 +153,6 @@ private:
 
     const LinkDeps deps_;
     Destination& destination_;
-    const Reuse reuse_;
     State state_ = State::closed;
     TransportPtr transport_;              // nullptr while closed or connecting
     std::unique_ptr<Dialer::Call> call_;  // nullptr unless connecting
@@ -143,6 +161,7 @@ private:
     // the request
     LinkUser* user_ = nullptr;
     LinkRequest request_;
+    Afterwards afterwards_ = Afterwards::close;
     std::string head_;
     std::uint64_t sent_ = 0;  // bytes of head and body
     bool is_reused_ = false;  // the connection has carried a request before

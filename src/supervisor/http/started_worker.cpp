@@ -29,7 +29,11 @@ constexpr Duration exit_delay = 250ms;  // how late an exit may be reported afte
 StartedWorker::StartedWorker(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
                              const StartedLane& lane)
     : HttpWorker(deps, start,
-                 {.pool = lane.pool, .host = "localhost", .prefix = "", .common = lane.proof}),
+                 {.pool = lane.pool,
+                  .host = "localhost",
+                  .prefix = "",
+                  .common = lane.proof,
+                  .dialer = std::make_unique<CheckedDialer>(deps.dialer, eyes())}),
       process_deps_(process_deps),
       plan_(lane.plan),
       process_(deps, process_deps, start, lane, *this) {}
@@ -63,8 +67,10 @@ std::optional<std::string> StartedWorker::choose_address() {
 void StartedWorker::come_up() {
     if (state_ != State::coming) return;
     if (listens_at_ != never) return poll_health();
-    if (port_ == 0)
+    if (port_ == 0) {
+        lane_facts().remark.clear();
         return ::access(socket_path_.c_str(), F_OK) == 0 ? started_listening() : look_later();
+    }
     const PortLook look =
         looks_++ % looks_per_thorough == first_thorough ? PortLook::thorough : PortLook::quick;
     process_deps_.process_table.run(
@@ -89,13 +95,9 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
                 status.is_exposed ? "its worker listens on every address, so that other machines "
                                     "reach it past the gate: add --host 127.0.0.1 to its command"
                                   : "";
+            setup_.dialer->know(status.listeners);
             return set_destination(status.protocol);
-        case PortStatus::Holder::stranger:
-            set_trouble({.cause = LaneCause::port_taken,
-                         .told = fmt::format(
-                             "{} listens on its port {}, but its worker did not start that process",
-                             status.stranger, port_)});
-            break;
+        case PortStatus::Holder::stranger: set_stranger(status); break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
             if (status.other_ports.empty()) {
@@ -109,6 +111,14 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
             break;
     }
     look_later();
+}
+
+void StartedWorker::set_stranger(const PortStatus& status) {
+    const std::string place = port_ == 0 ? "socket" : fmt::format("port {}", port_);
+    set_trouble(
+        {.cause = LaneCause::port_taken,
+         .told = fmt::format("{} listens on its {}, but its worker did not start that process",
+                             status.stranger, place)});
 }
 
 /// Uses only this protocol, because another program may listen on the same port with the other one.
@@ -147,25 +157,39 @@ void StartedWorker::process_printed() {
 /// Reports the broken link after a moment. It may be the first sign that the worker died, and then
 /// the cause is known soon.
 void StartedWorker::link_broke(const std::function<void()>& report) {
-    ++breaks_;
     process_.after(exit_delay, [this, report] {
         if (state_ == State::up) report();
     });
 }
 
-/// Checks that the port belongs to the worker's process tree, because another program that has
-/// taken the port must not answer for the worker.
-void StartedWorker::check_identity(Check check, const std::function<void(bool)>& then) {
-    const bool is_doubted = breaks_ > breaks_checked_;
-    if (port_ == 0 || (check == Check::if_doubted && !is_doubted)) return then(true);
+CheckedDialer::Eyes StartedWorker::eyes() {
+    return {.listener = [this](const StreamEndpoint& endpoint,
+                               const Transport& made) -> std::optional<ListenerId> {
+                if (port_ != 0) return process_deps_.listener_at(endpoint);
+                const auto maker = made.listener_process();
+                if (!maker) return std::nullopt;
+                return ListenerId{.number = static_cast<std::uint64_t>(maker->pid),
+                                  .owner = maker->user};
+            },
+            .look =
+                [this](std::optional<ListenerId> listener,
+                       const std::function<void(const PortStatus&)>& then) {
+                    look_at_listener(listener, then);
+                }};
+}
+
+/// Finds out whose listener took a connection. Only sockets with a path are told apart by `listener`.
+void StartedWorker::look_at_listener(std::optional<ListenerId> listener,
+                                     const std::function<void(const PortStatus&)>& then) {
     process_deps_.process_table.run(
-        [look_at = process_deps_.look_at_port, port = port_, guard = process_.guard()] {
-            return look_at(port, guard, PortLook::quick);
+        [look_at_port = process_deps_.look_at_port, look_at_socket = process_deps_.look_at_socket,
+         port = port_, guard = process_.guard(), listener = listener.value_or(ListenerId{})] {
+            return port != 0 ? look_at_port(port, guard, PortLook::quick)
+                             : look_at_socket(listener, guard);
         },
-        lifeline_.bind([this, then, breaks = breaks_](const PortStatus& status) {
-            const bool is_there = status.holder == PortStatus::Holder::tree;
-            if (is_there) breaks_checked_ = breaks;
-            then(is_there);
+        lifeline_.bind([this, then](const PortStatus& status) {
+            if (status.holder == PortStatus::Holder::stranger) set_stranger(status);
+            then(status);
         }));
 }
 

@@ -3,8 +3,8 @@
 //
 //   spawned ─▶ its tree listens ─▶ its health path answers ─▶ up ─▶ exited ─▶ gone
 //
-// It is ready only if the listener belongs to its own process tree. Another program that took the
-// port in between never gets a job.
+// Each new connection is checked: its listener must belong to the worker's process tree. So another
+// program that takes the port, before the worker or later, gets nothing from us.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,6 @@ private:
     void first_job_took(Duration time) override { process_.first_job_took(time); }
     void link_broke(const std::function<void()>& report) override;
     void proof_broke(std::uint32_t number) override;
-    void check_identity(Check check, const std::function<void(bool)>& then) override;
 
     void process_started() override { come_up(); }
     [[nodiscard]] std::vector<ExchangePtr> suspects() const override { return broken_or_aboard(); }
@@ -46,7 +45,11 @@ private:
     void process_gone() override;
 
     [[nodiscard]] std::optional<std::string> choose_address();
+    [[nodiscard]] CheckedDialer::Eyes eyes();
+    void look_at_listener(std::optional<ListenerId> listener,
+                          const std::function<void(const PortStatus&)>& then);
     void port_seen(const PortStatus& status, PortLook look);
+    void set_stranger(const PortStatus& status);
     void look_later();
     void set_destination(PortStatus::Protocol protocol);
     void started_listening();
@@ -57,9 +60,7 @@ private:
     std::uint16_t port_ = 0;   // 0 if it listens on a Unix socket
     std::string socket_path_;  // empty if it listens on a port
     Instant listens_at_ = never;
-    std::uint32_t looks_ = 0;           // how often we looked at its port
-    std::uint64_t breaks_ = 0;          // how often a link broke
-    std::uint64_t breaks_checked_ = 0;  // as many when we last saw that its port is its own
+    std::uint32_t looks_ = 0;  // how often we looked at its port until it listened
 };
 
 }  // namespace turnpike

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "os/alarm.h"
 #include "os/guarded.h"
+#include "os/listener_lookup.h"
 #include "os/ports.h"
 #include "plan/lane_plan.h"
 #include "proof/recorded_proof.h"
@@ -37,8 +38,10 @@ class WorkerProcess;
 struct ProcessDeps {
     MakeGuard make_guard;
     GpuWatch& gpus;
-    Background& process_table;  // the thread that reads /proc
-    LookAtPort look_at_port;    // called on that thread
+    Background& process_table;    // the thread that reads /proc
+    LookAtPort look_at_port;      // called on that thread
+    LookAtSocket look_at_socket;  // the same
+    ListenerAt listener_at;
     const Machine& machine;
     CrashConfig crashes;
     std::string folder;                      // the gate's runtime folder

@@ -13,6 +13,7 @@ class Request:
         self.connection, self.method, self.target = connection, method, target
         self.headers, self.body = headers, body
         self.is_over = threading.Event()
+        self.gate_answered = threading.Event()  # for tests: the client has its answer
         self.is_closed = False
 
     def header(self, name):
@@ -75,6 +76,7 @@ class ScriptedWorker:
         self.is_healthy = True
         self.health_status = 200
         self.seen = []  # "METHOD target" of each request, without /health
+        self.latest = None  # the latest request, without /health
         self.probes = 0
         self.waiting = queue.Queue()
         self.connections = []
@@ -141,6 +143,7 @@ class ScriptedWorker:
             request.reply(b"ok", status=self.health_status)
         else:
             self.seen.append(f"{request.method} {request.target}")
+            self.latest = request
             if self.behave:
                 self.behave(request)
             else:

@@ -23,7 +23,7 @@ struct Row {
 const std::vector<Row> rows{
     {Cause::none, "", "", Audience::admins},
     {Cause::refused, "the connection was refused", "the connection was refused", Audience::admins},
-    {Cause::not_connected, "no connection could be made", "no connection could be made",
+    {Cause::not_connected, "no connection could be made: how", "no connection could be made",
      Audience::admins},
     {Cause::stale, "a reused connection was closed without an answer",
      "a reused connection was closed without an answer", Audience::admins},

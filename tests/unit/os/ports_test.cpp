@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -232,6 +233,45 @@ TEST(PortStatus, HasTheOtherPortsOfTheTree) {
     EXPECT_EQ(status.holder, Holder::nobody);
     EXPECT_THAT(status.other_ports, Contains(elsewhere.port()));
     EXPECT_THAT(status_of(silent.port(), ::getpid(), PortLook::quick).other_ports, IsEmpty());
+}
+
+TEST(PortStatus, HasTheListenersOfTheTree) {
+    const Listener listener;
+    ASSERT_TRUE(listener.is_there());
+    const SharingChild child({listener.fd()});
+    struct stat facts{};
+    ::fstat(listener.fd(), &facts);
+    EXPECT_THAT(status_of(listener.port(), ::getpid()).listeners,
+                testing::ElementsAre(ListenerId{.number = facts.st_ino, .owner = ::geteuid()}));
+    const SleepingProcess sleeper;
+    EXPECT_THAT(status_of(listener.port(), sleeper.pid()).listeners, IsEmpty());
+}
+
+ListenerId made_by(pid_t pid, uid_t user = ::geteuid()) {
+    return {.number = static_cast<std::uint64_t>(pid), .owner = user};
+}
+
+TEST(SocketStatus, IsOfTheTreeIfOneOfItsProcessesMadeTheSocket) {
+    const SleepingProcess sleeper;
+    const PortStatus status = look_at_socket(made_by(sleeper.pid()), ::getpid());
+    EXPECT_EQ(status.holder, Holder::tree);
+    EXPECT_THAT(status.listeners, testing::ElementsAre(made_by(sleeper.pid())));
+}
+
+TEST(SocketStatus, IsAStrangersIfAnotherProcessMadeTheSocket) {
+    const SleepingProcess sleeper;
+    const PortStatus status = look_at_socket(made_by(::getpid()), sleeper.pid());
+    EXPECT_EQ(status.holder, Holder::stranger);
+    EXPECT_THAT(status.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
+}
+
+TEST(SocketStatus, IsOfTheTreeIfAProcessOfItsUserMadeTheSocketAndEnded) {
+    constexpr pid_t nobody = 0x7ffffff;  // above every pid
+    const SleepingProcess sleeper;
+    EXPECT_EQ(look_at_socket(made_by(nobody), ::getpid()).holder, Holder::tree);
+    const PortStatus status = look_at_socket(made_by(nobody, ::geteuid() + 1), ::getpid());
+    EXPECT_EQ(status.holder, Holder::stranger);
+    EXPECT_EQ(status.stranger, "another process");
 }
 
 }  // namespace

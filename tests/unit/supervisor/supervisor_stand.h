@@ -93,8 +93,10 @@ struct SupervisorStand : Disk {
                 .make_guard = guards.maker(),
                 .look_at_port =
                     [](std::uint16_t, pid_t, PortLook) {
-                        return PortStatus{.holder = PortStatus::Holder::tree};
-                    }});
+                        return PortStatus{.holder = PortStatus::Holder::tree,
+                                          .listeners = {ListenerId{}}};
+                    },
+                .listener_at = [](const StreamEndpoint&) { return ListenerId{}; }});
     }
     SupervisorStand() { make(); }
 

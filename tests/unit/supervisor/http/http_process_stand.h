@@ -23,9 +23,10 @@ struct HttpProcessStand : ProcessStand {
     }
 
     /// Takes the connection that the worker's owner makes now. Returns its other end.
-    std::shared_ptr<FakePeer> accept() {
+    /// `maker`: the process that made its Unix socket.
+    std::shared_ptr<FakePeer> accept(std::optional<ListenerProcess> maker = std::nullopt) {
         EXPECT_EQ(dialer.waiting(), 1U) << "nobody connects";
-        return dialer.accept();
+        return dialer.accept({.listener_process = maker});
     }
     void say(FakePeer& peer, std::string_view text) {
         peer.says += text;

@@ -23,14 +23,14 @@ using testing::SizeIs;
 
 constexpr std::string_view answer_200 = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-/// A worker that is there already. The test decides when a broken link is reported and when a check
-/// of its identity ends, as both take time for workers that Turnpike starts.
+/// A worker that is there already. The test decides when a broken link is reported, as this takes time
+/// for workers that Turnpike starts.
 class TestWorker final : public HttpWorker {
 public:
     TestWorker(WorkerDeps& deps, const StartWorker& start, const PoolConfig& pool,
                const Destination& destination)
         : HttpWorker(deps, start, {.pool = pool, .host = "w", .prefix = "", .common = nullptr}) {
-        destination_ = destination;
+        destination_.endpoints = destination.endpoints;
     }
     void start() override { come_up(); }
     void stop(Reason) override {}
@@ -43,17 +43,12 @@ public:
 
     bool reports_late = false;
     std::vector<std::function<void()>> reports;
-    bool checks_late = false;
-    std::vector<std::function<void(bool)>> checks;
 
 private:
     void come_up() override { poll_health(); }
     void proof_broke(std::uint32_t) override {}
     void link_broke(const std::function<void()>& report) override {
         reports_late ? reports.push_back(report) : report();
-    }
-    void check_identity(Check, const std::function<void(bool)>& then) override {
-        checks_late ? checks.push_back(then) : then(true);
     }
 };
 
@@ -76,11 +71,11 @@ struct Stand : Disk {
                     .clock = clock,
                     .lanes = lanes,
                     .deliver = [this](const Event& event) { events.push_back(event); }};
-    PoolConfig pool{.name = "p"};
+    PoolConfig pool;
     ActingReader reader;
     std::unique_ptr<TestWorker> worker;
 
-    Stand() {
+    explicit Stand(PoolConfig of = {.name = "p"}) : pool(std::move(of)) {
         pool.settings.probe_timeout = 1h;
         const StartWorker start{.worker = {1}, .lane = {0}, .generation = {1}};
         lanes[0].begin(start);
@@ -165,12 +160,31 @@ TEST(HttpWorker, ReportsAStaleRequestAndSendsItOnlyAgainIfItIsTold) {
     EXPECT_EQ(stand.verdict(1), Verdict::answered);
 }
 
-TEST(HttpWorker, NeverReusesAConnectionWithoutRetries) {
+TEST(HttpWorker, NeverReusesAConnectionWithoutRetriesOrWithoutKeepAlive) {
+    PoolConfig no_retry{.name = "p"};
+    no_retry.settings.may_retry = false;
+    for (const PoolConfig& pool : {no_retry, PoolConfig{.name = "p", .keep_alive = false}}) {
+        Stand stand(pool);
+        stand.send(0);
+        EXPECT_TRUE(stand.heard(1).got.contains("\r\nConnection: close\r\n"));
+        stand.heard(1).say(answer_200);
+        stand.wait([&] { return stand.verdict(0).has_value(); });
+        stand.answer_one(1, 2);
+        stand.wait([&] { return stand.server.visits[1]->is_over; });
+    }
+}
+
+TEST(HttpWorker, SaysThatItsWorkerSpokeUnasked) {
     Stand stand;
-    stand.pool.settings.may_retry = false;
     stand.answer_one(0, 1);
-    stand.answer_one(1, 2);
-    stand.wait([&] { return stand.server.visits[1]->is_over; });
+    EXPECT_EQ(stand.lanes[0].remark, "");
+    stand.send(1);
+    stand.heard(1).say(std::string(answer_200) + std::string(answer_200));
+    stand.wait([&] { return stand.verdict(1).has_value(); });
+    EXPECT_EQ(stand.verdict(1), Verdict::answered);
+    EXPECT_TRUE(stand.lanes[0].remark.contains("sends bytes that nobody asked for"));
+    stand.answer_one(2, 2);
+    stand.answer_one(3, 3);
 }
 
 TEST(HttpWorker, ReportsNoStaleRequestIfItsExitIsKnownBefore) {
@@ -299,32 +313,6 @@ TEST(HttpWorker, ProbesWhileJobsAreAboard) {
     stand.heard(2).say(answer_200);
     stand.wait([&] { return !stand.events.empty(); });
     EXPECT_THAT(stand.probes(ProbeVerdict::answered), ElementsAre(7));
-}
-
-TEST(HttpWorker, LetsACheckOfItsIdentityCountOnlyForItsOwnProbe) {
-    for (const bool was_there : {true, false}) {
-        Stand stand;
-        stand.worker->checks_late = true;
-        stand.worker->probe(1);
-        stand.worker->probe(2);
-        ASSERT_THAT(stand.worker->checks, SizeIs(2));
-        stand.worker->checks[0](was_there);
-        stand.settle();
-        EXPECT_THAT(stand.events, IsEmpty());
-        EXPECT_THAT(stand.server.visits, SizeIs(1)) << "nothing was asked for the first probe";
-        stand.worker->checks[1](true);
-        stand.heard(1).say(answer_200);
-        stand.wait([&] { return !stand.events.empty(); });
-        EXPECT_THAT(stand.probes(ProbeVerdict::answered), ElementsAre(2));
-    }
-}
-
-TEST(HttpWorker, ReportsAProbeAsRefusedIfAnotherProgramListensThere) {
-    Stand stand;
-    stand.worker->checks_late = true;
-    stand.worker->probe(3);
-    stand.worker->checks.at(0)(false);
-    EXPECT_THAT(stand.probes(ProbeVerdict::refused), ElementsAre(3));
 }
 
 }  // namespace

@@ -112,8 +112,70 @@ TEST(LinkBreak, ClosesAnIdleConnectionThatSpeaksUnasked) {
     ASSERT_TRUE(call.link->is_idle());
     call.heard(0, "").say(short_answer);
     EXPECT_TRUE(call.loop.run_until([&] { return call.link->is_closed(); }));
+    call.exchange(1, short_answer);
+    EXPECT_TRUE(call.link->is_closed()) << "a worker that did this once may do it again, later";
 }
 
+TEST(LinkBreak, DoesNotUseOtherConnectionsOfAWorkerThatSpokeUnasked) {
+    Call call;
+    NotingUser other_user;
+    Link other(call.deps, call.worker.destination);
+    call.exchange(0, short_answer);
+    other.head() = "GET /other HTTP/1.1\r\n\r\n";
+    other.send({}, other_user);
+    call.heard(1).say(short_answer);
+    ASSERT_TRUE(call.loop.run_until([&] { return other.is_idle(); }));
+    call.heard(0, "").say("HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_TRUE(call.loop.run_until([&] { return call.link->is_closed(); }));
+    other.send({}, other_user);
+    EXPECT_TRUE(call.loop.run_until([&] { return call.worker.visits.size() == 3; }));
+}
+
+TEST(LinkBreak, ForgivesAWorkerThatOnlyClosesIdleConnections) {
+    Call call;
+    call.exchange(0, short_answer);
+    call.heard(0, "").hang_up();
+    EXPECT_TRUE(call.loop.run_until([&] { return call.link->is_closed(); }));
+    EXPECT_EQ(call.worker.destination.reuse, Reuse::allowed);
+}
+
+/// A server that waited too long for the next request says so while that request is on its way.
+TEST(LinkBreak, IsStaleIfTheWorkerSaysThatItGotNoRequestInTime) {
+    const std::string_view late =
+        "HTTP/1.1 408 Late\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    Call call;
+    call.send();
+    call.heard(0).say(late);
+    call.finish();
+    EXPECT_EQ(call.user.status, 408) << "on a new connection it is an answer";
+    call.exchange(1, short_answer);
+    call.send();
+    call.heard(1).say(late);
+    call.finish();
+    EXPECT_EQ(call.user.broke, Break::stale);
+    EXPECT_EQ(call.user.heads, 0);
+}
+
+TEST(LinkBreak, DoesNotReuseAConnectionWhoseAnswerCameBeforeTheRequestWasSent) {
+    Call call;
+    call.store.memory_max = 100'000'000;
+    call.worker.is_deaf = true;
+    Body body;
+    body.append(call.store, std::string(30'000'000, 'x'), nullptr);
+    call.send(&body, http::Method::post);
+    ScriptedWorker::Visit& visit = call.heard(0, "");
+    visit.say("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n");
+    ASSERT_TRUE(call.loop.run_until([&] { return call.user.heads == 1; }));
+    visit.is_deaf = false;
+    visit.read();  // only now, after the head of its answer
+    ASSERT_TRUE(call.loop.run_until([&] { return visit.got.size() > 30'000'000; }));
+    visit.say("yes");
+    call.finish();
+    EXPECT_EQ(call.user.data, "yes");
+    EXPECT_TRUE(call.link->is_closed());
+}
+
+/// Nor does it use the connection again: a worker that sends one nevertheless may be slower than we.
 TEST(LinkBreak, NeverExpectsABodyIfThereCanBeNone) {
     Call call;
     call.send(nullptr, http::Method::head);
@@ -121,10 +183,11 @@ TEST(LinkBreak, NeverExpectsABodyIfThereCanBeNone) {
     call.finish();
     EXPECT_EQ(call.user.ends, 1);
     EXPECT_EQ(call.user.data, "");
-    EXPECT_TRUE(call.link->is_idle());
-    call.exchange(0, "HTTP/1.1 204 No Content\r\n\r\n");
-    call.exchange(0, "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n");
-    EXPECT_EQ(call.worker.visits.size(), 1U);
+    EXPECT_TRUE(call.link->is_closed());
+    call.exchange(1, "HTTP/1.1 204 No Content\r\n\r\n");
+    call.exchange(2, "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n");
+    EXPECT_TRUE(call.link->is_closed());
+    EXPECT_EQ(call.worker.destination.reuse, Reuse::allowed) << "it did nothing wrong";
 }
 
 TEST(LinkBreak, SendsABodyFromDisk) {
@@ -149,7 +212,7 @@ TEST(LinkBreak, SendsABodyFromDisk) {
 
 TEST(LinkBreak, IsNeverStaleIfConnectionsAreNeverReused) {
     Call call;
-    call.link = std::make_unique<Link>(call.deps, call.worker.destination, Link::Reuse::forbidden);
+    call.worker.destination.reuse = Reuse::forbidden;
     call.exchange(0, short_answer);
     EXPECT_TRUE(call.link->is_closed());
     call.send();

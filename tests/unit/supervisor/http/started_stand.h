@@ -26,8 +26,13 @@ struct StartedStand : HttpProcessStand {
     }
     /// The worker's own process listens, and the next look finds it.
     void listen() {
-        port_status = {.holder = PortStatus::Holder::tree};
+        port_status = {.holder = PortStatus::Holder::tree, .listeners = {*listener}};
         pass(look_every);
+    }
+    /// Another program listens on the worker's port.
+    void lose_port() {
+        port_status = {.holder = PortStatus::Holder::stranger, .stranger = "nginx (pid 812)"};
+        listener = ListenerId{.number = 9, .owner = 1001};
     }
     void come_up() {
         run();

@@ -42,15 +42,15 @@ TEST(StartedWorker, ForgetsALookThatEndsAfterItIsDestroyed) {
     EXPECT_THAT(stand.guard().asked, ElementsAre("abandon"));
 }
 
-TEST(StartedWorker, IsNeverReadyIfItExitsWhileItsIdentityIsChecked) {
+TEST(StartedWorker, IsNeverReadyIfItExitsWhileItsListenerIsLookedAt) {
     Stand stand;
     stand.run();
     stand.listen();
-    const auto peer = stand.accept();
-    peer->says = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    peer->run();  // looks at its port now
+    stand.listener = ListenerId{.number = 6};
+    const auto peer = stand.accept();  // looks at its port now
     stand.guard().exits(exit_code(1));
     stand.settle();
+    EXPECT_EQ(stand.dialer.waiting(), 0U);
     EXPECT_EQ(stand.count("WorkerReady"), 0);
 }
 
@@ -135,43 +135,144 @@ TEST(StartedWorker, KeepsTheInputOfAReportedBreakForTheCrashReport) {
     EXPECT_EQ(stand.crashes[0].inputs[0].request, "POST /predict");
 }
 
-TEST(StartedWorker, ChecksItsIdentityBeforeAProbeOnlyIfALinkBroke) {
+// ── who listens ──────────────────────────────────────────────────────────────────────────────────
+
+TEST(StartedWorker, LooksAtNoProcessAsLongAsItsListenerIsTheSame) {
     Stand stand;
     stand.come_up();
-    stand.worker->probe(1);
-    EXPECT_THAT(stand.looks, IsEmpty());
-    stand.health_answers(200);
-    EXPECT_EQ(stand.last<ProbeEnded>().probe, 1U);
-
+    const int questions = stand.listener_questions;
     stand.send(1);
-    stand.hang_up(*stand.accept());
-    stand.pass(1s);
-    stand.worker->probe(2);
-    stand.settle();
-    EXPECT_THAT(stand.looks, SizeIs(1));
+    const auto peer = stand.accept();
+    stand.answer(*peer, 200);
+    for (std::uint64_t job = 2; job < 10; ++job) {
+        stand.send(job);
+        stand.answer(*peer, 200);
+    }
+    EXPECT_EQ(stand.count("AttemptEnded"), 9);
+    EXPECT_EQ(stand.listener_questions, questions + 1) << "one for each connection";
+    stand.worker->probe(1);
     stand.health_answers(200);
-    EXPECT_EQ(stand.last<ProbeEnded>().verdict, ProbeVerdict::answered);
-    stand.worker->probe(3);
-    stand.settle();
-    EXPECT_THAT(stand.looks, SizeIs(1)) << "the doubt is over";
-    stand.health_answers(500);
-    EXPECT_EQ(stand.last<ProbeEnded>().verdict, ProbeVerdict::silent);
+    EXPECT_EQ(stand.listener_questions, questions + 2);
+    EXPECT_THAT(stand.looks, IsEmpty());
 }
 
-TEST(StartedWorker, DoesNotProbeAProgramThatHasTakenItsPort) {
+TEST(StartedWorker, GoesOnIfItMakesANewListener) {
+    Stand stand;
+    stand.come_up();
+    stand.listener = ListenerId{.number = 6, .owner = 1000};
+    stand.port_status.listeners = {ListenerId{.number = 6, .owner = 1000}};
+    stand.send(1);
+    const auto first = stand.accept();
+    stand.settle();
+    EXPECT_TRUE(first->is_closed) << "a stranger may have had the port for a moment";
+    EXPECT_EQ(first->heard, "");
+    EXPECT_THAT(stand.looks, SizeIs(1));
+    stand.answer(*stand.accept(), 200);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::answered);
+    EXPECT_THAT(stand.looks, SizeIs(1));
+}
+
+TEST(StartedWorker, KnowsAllListenersOfItsTree) {
+    Stand stand;
+    stand.come_up();
+    stand.port_status.listeners = {ListenerId{.number = 6}, ListenerId{.number = 7}};
+    stand.listener = ListenerId{.number = 6};
+    stand.send(1);
+    stand.accept();
+    stand.settle();
+    stand.listener = ListenerId{.number = 7};  // the kernel chooses one for each connection
+    stand.answer(*stand.accept(), 200);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::answered);
+    EXPECT_THAT(stand.looks, SizeIs(1));
+}
+
+TEST(StartedWorker, SendsNothingToAProgramThatHasTakenItsPort) {
+    Stand stand;
+    stand.come_up();
+    stand.lose_port();
+    const ExchangePtr exchange = stand.send(1);
+    const auto stranger = stand.accept();
+    stand.settle();
+    EXPECT_TRUE(stranger->is_closed);
+    EXPECT_EQ(stranger->heard, "");
+    stand.pass(1s);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::undelivered);
+    EXPECT_EQ(exchange->attempt.trouble.cause, Cause::not_connected);
+    EXPECT_THAT(exchange->attempt.trouble.told, HasSubstr("another program listens"));
+
+    stand.worker->probe(2);
+    const auto again = stand.accept();
+    stand.settle();
+    EXPECT_EQ(again->heard, "");
+    EXPECT_EQ(stand.last<ProbeEnded>().verdict, ProbeVerdict::refused);
+    EXPECT_EQ(stand.facts().trouble.cause, LaneCause::port_taken);
+    EXPECT_THAT(stand.facts().trouble.told, HasSubstr("nginx (pid 812) listens on its port"));
+}
+
+TEST(StartedWorker, SendsNothingIfNobodyListensAnyMore) {
+    Stand stand;
+    stand.come_up();
+    stand.port_status = {};
+    stand.listener = std::nullopt;  // it closed its listener after it took the connection
+    stand.send(1);
+    stand.accept();
+    stand.settle();
+    stand.pass(1s);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::undelivered);
+}
+
+TEST(StartedWorker, GivesUpIfItsListenerChangesAllTheTime) {
     Stand stand;
     stand.come_up();
     stand.send(1);
-    stand.hang_up(*stand.accept());
+    std::uint64_t number = 10;
+    while (stand.dialer.waiting() > 0) {
+        stand.listener = ListenerId{.number = ++number};
+        stand.accept();
+        stand.settle();
+    }
+    EXPECT_EQ(number, 13U);
     stand.pass(1s);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::undelivered);
+}
+
+TEST(StartedWorker, LooksForEachConnectionIfTheKernelDoesNotSayWhoListens) {
+    Stand stand;
+    stand.come_up();
+    stand.listener = std::nullopt;
+    stand.send(1);
+    const auto peer = stand.accept();
+    EXPECT_EQ(peer->heard, "");
+    stand.settle();
+    EXPECT_THAT(stand.looks, SizeIs(1));
+    stand.answer(*peer, 200);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::answered);
+}
+
+TEST(StartedWorker, SharesOneLookAmongConnectionsThatAreMadeAtOnce) {
+    Stand stand;
+    stand.come_up();
+    stand.lose_port();
+    for (std::uint64_t job = 1; job <= 5; ++job) stand.send(job);
+    for (int i = 0; i < 5; ++i) stand.dialer.accept();
+    stand.worker->cancel(AttemptId{102});  // while it waits for the look
+    stand.settle();
+    EXPECT_THAT(stand.looks, SizeIs(1));
+    stand.pass(1s);
+    EXPECT_EQ(stand.count("AttemptEnded"), 5);
+}
+
+TEST(StartedWorker, SendsNothingToAProgramThatHasTakenItsSocket) {
+    Stand stand("serve --uds {socket}");
+    stand.run();
+    stand.folder.write("w1", "");
     stand.port_status = {.holder = Holder::stranger, .stranger = "nginx (pid 812)"};
-    stand.worker->probe(2);
+    stand.pass(look_every);
+    const auto stranger = stand.accept(ListenerProcess{.pid = 812, .user = 1000});
     stand.settle();
-    EXPECT_EQ(stand.dialer.waiting(), 0U);
-    EXPECT_EQ(stand.last<ProbeEnded>().verdict, ProbeVerdict::refused);
-    stand.worker->probe(3);
-    stand.settle();
-    EXPECT_EQ(stand.dialer.waiting(), 0U) << "the doubt stays";
+    EXPECT_EQ(stranger->heard, "");
+    EXPECT_EQ(stand.count("WorkerReady"), 0);
+    EXPECT_THAT(stand.facts().trouble.told, HasSubstr("nginx (pid 812) listens on its socket"));
 }
 
 // ── proofs ───────────────────────────────────────────────────────────────────────────────────────

@@ -89,7 +89,9 @@ TEST(StartedWorker, NeverConnectsToAStrangerOnItsPort) {
 TEST(StartedWorker, UsesTheProtocolOnWhichItListens) {
     Stand stand;
     stand.run();
-    stand.port_status = {.holder = Holder::tree, .protocol = PortStatus::Protocol::ipv6};
+    stand.port_status = {.holder = Holder::tree,
+                         .protocol = PortStatus::Protocol::ipv6,
+                         .listeners = {*stand.listener}};
     stand.pass(look_every);
     const auto peer = stand.accept();
     ASSERT_THAT(stand.dialer.dialed, SizeIs(1));
@@ -123,8 +125,14 @@ TEST(StartedWorker, WaitsForItsSocketAndRemovesItAtItsEnd) {
     EXPECT_EQ(stand.dialer.waiting(), 0U);
     EXPECT_THAT(stand.looks, IsEmpty()) << "it has no port";
     stand.folder.write("w1", "");  // as if it listened there
+    const ListenerProcess maker{.pid = 4711, .user = 1000};
+    const ListenerId id{.number = 4711, .owner = 1000};
+    stand.port_status = {.holder = Holder::tree, .listeners = {id}};
     stand.pass(look_every);
-    const auto peer = stand.accept();
+    EXPECT_TRUE(stand.accept(maker)->is_closed) << "nobody knew the listener yet";
+    stand.settle();
+    EXPECT_THAT(stand.socket_looks, ElementsAre(id));
+    const auto peer = stand.accept(maker);
     EXPECT_THAT(peer->heard, HasSubstr("Host: localhost\r\n"));
     stand.answer(*peer, 200);
     EXPECT_EQ(stand.count("WorkerReady"), 1);
@@ -189,10 +197,16 @@ TEST(StartedWorker, IsNotReadyIfAnotherProgramHasTakenItsPortMeanwhile) {
     Stand stand;
     stand.run();
     stand.listen();
-    stand.port_status = {.holder = Holder::stranger, .stranger = "nginx (pid 812)"};
-    stand.health_answers(200);
-    EXPECT_EQ(stand.count("WorkerReady"), 0);
-    stand.port_status = {.holder = Holder::tree};
+    const auto own = stand.port_status;
+    const auto own_listener = stand.listener;
+    stand.lose_port();
+    const auto stranger = stand.accept();
+    stand.settle();
+    EXPECT_TRUE(stranger->is_closed);
+    EXPECT_EQ(stranger->heard, "");
+    EXPECT_THAT(stand.facts().trouble.told, HasSubstr("nginx (pid 812) listens on its port"));
+    stand.port_status = own;
+    stand.listener = own_listener;
     stand.pass(poll_every);
     stand.health_answers(200);
     EXPECT_EQ(stand.count("WorkerReady"), 1);

@@ -34,8 +34,11 @@ struct ProcessStand : Disk {
     std::vector<Event> events;
     std::vector<CrashReport> crashes;
     std::vector<pid_t> dumped;  // the guards of the workers whose stacks a tool dumped
-    PortStatus port_status;     // what a look at any port shows
+    PortStatus port_status;     // what a look at any port or socket shows
+    std::optional<ListenerId> listener = ListenerId{.number = 5, .owner = 1000};  // of any port
+    int listener_questions = 0;
     std::vector<PortLook> looks;
+    std::vector<ListenerId> socket_looks;
     std::expected<GpuUsage, GpuFailure> gpu_usage;  // what a look at any GPU shows
     int processes_changed = 0;
 
@@ -70,6 +73,16 @@ struct ProcessStand : Disk {
             [this](std::uint16_t, pid_t, PortLook look) {
                 looks.push_back(look);  // the test waits with settle() meanwhile
                 return port_status;
+            },
+        .look_at_socket =
+            [this](const ListenerId& id, pid_t) {
+                socket_looks.push_back(id);
+                return port_status;
+            },
+        .listener_at =
+            [this](const StreamEndpoint&) {
+                ++listener_questions;
+                return listener;
             },
         .machine = machine,
         .folder = folder.file("."),
