@@ -110,6 +110,7 @@ private:
     Refusals refusals_;
     Clients clients_;
     KeyRates key_rates_;
+    LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
     ConnectionDeps connection_deps_;
