@@ -160,6 +160,18 @@ std::size_t Connection::look_at_client() {
     return unsent;
 }
 
+std::uint64_t Connection::answer_bytes_waiting() const {
+    const bool is_read = state_ == State::answering || state_ == State::blocked;
+    return is_read && job_.is_open() && client_ != Client::left
+               ? job_.exchange().answer.share().total()
+               : 0;
+}
+
+std::uint64_t Connection::measure_reading_rate() {
+    look_at_client();
+    return pace_.rate();
+}
+
 /// Everything is written. If much of it is still in the send buffer, the client may need a long time,
 /// and what becomes of its answer is not known yet. A short rest is left to the kernel, so that jobs
 /// with short answers cost no further system call.

@@ -37,7 +37,8 @@ Gate::Gate(GateDeps deps, const Address& bound)
       clients_([this](ClientId id) { refusals_.forget(id); }),
       losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
-      connection_deps_(connection_deps()) {
+      connection_deps_(connection_deps()),
+      answer_room_(deps_.exchanges.answers(), by_ticket_, deps_.wakeups) {
     const GateConfig& config = deps_.config.gate;
     timeouts_.set(Wait::request, config.idle_timeout);
     timeouts_.set(Wait::head, config.head_timeout);

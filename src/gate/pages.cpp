@@ -99,8 +99,7 @@ void append_pool(JsonWriter& json, const PageContext& context, const PoolView& p
     json.key("usual_run_s"), append_usual(json, pool);
     json.key("reload"), append_reload(json, deps, view, pool.pool, caller);
     json.key("jobs");
-    append_counts(json, deps.losses.correct(pool.pool, pool.counts),
-                  deps.refusals.of(pool.pool));
+    append_counts(json, deps.losses.correct(pool.pool, pool.counts), deps.refusals.of(pool.pool));
     json.close_object();
 }
 
