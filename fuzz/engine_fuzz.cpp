@@ -171,8 +171,10 @@ private:
             case 5:
             case 6: return BodyCompleted{pick(jobs_), Bytes{in_.byte()}};
             case 7:
-                return in_.below(4) == 0 ? Event{BodyFailed{pick(jobs_)}}
-                                         : Event{ClientLeft{pick(jobs_)}};
+                return in_.below(4) == 0
+                           ? Event{BodyFailed{pick(jobs_)}}
+                           : Event{ClientLeft{pick(jobs_),
+                                              in_.flip() ? Departure::left : Departure::too_slow}};
             case 8: return in_.flip() ? Event{CancelAsked{pick(jobs_)}} : Event{hashed()};
             case 9: return WorkerStarted{worker()};
             case 10: return LoadProgressed{worker()};

@@ -118,7 +118,9 @@ void Clients::leave_later(JobId job) {
             if (!is_waiting(job)) return;
             const Client& leaver = clients_.at(job);
             const bool fails = leaver.script->stalls && leaver.key % 2 == 0;
-            stage_.tell(fails ? Event{BodyFailed{job}} : Event{ClientLeft{job}});
+            // The gate cuts some clients off instead.
+            const auto why = static_cast<Departure>(leaver.key / 2 % 4);
+            stage_.tell(fails ? Event{BodyFailed{job}} : Event{ClientLeft{job, why}});
         });
     if (client.script->deleted_after != Duration::max())
         stage_.after(client.script->deleted_after, client.key, [this, job] {

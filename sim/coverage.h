@@ -23,8 +23,8 @@ struct Coverage {
     std::array<std::uint64_t, std::variant_size_v<Event>> events{};
     std::array<std::uint64_t, std::variant_size_v<Action>> actions{};
     Tally<Verdict, Verdict::stale> verdicts{};
-    Tally<EndReason, EndReason::cancel_asked> ended{};
-    Tally<EndReason, EndReason::cancel_asked> refused{};
+    Tally<EndReason, EndReason::answer_lost> ended{};
+    Tally<EndReason, EndReason::answer_lost> refused{};
     Tally<LaneState, LaneState::quarantined> states{};
     Tally<Reason, Reason::proof_due> lane_reasons{};  // in ReportLane
     Tally<Reason, Reason::proof_due> end_reasons{};   // in StopWorker and KillWorker

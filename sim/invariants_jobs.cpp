@@ -143,6 +143,9 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
         case EndReason::non_finite:
         case EndReason::out_of_memory: return "its live attempt did not end so";
         case EndReason::client_left:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full:
+        case EndReason::answer_lost:
         case EndReason::body_failed:
         case EndReason::cancel_asked: return "no event says so";
         case EndReason::worker_died:
@@ -210,6 +213,9 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::non_finite:
         case EndReason::out_of_memory:
         case EndReason::client_left:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full:
+        case EndReason::answer_lost:
         case EndReason::cancel_asked:
         case EndReason::body_failed:
         case EndReason::rate_exceeded:

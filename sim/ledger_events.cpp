@@ -80,7 +80,7 @@ public:
     }
 
     void operator()(const ClientLeft& e) {
-        if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::client_left);
+        if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, reason_of(e.why));
     }
     void operator()(const CancelAsked& e) {
         if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::cancel_asked);

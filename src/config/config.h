@@ -162,6 +162,7 @@ struct GateConfig {
     Address listen{"127.0.0.1", 8000};
     Bytes body_max{64 * mebibyte.count};
     Bytes answer_buffer{64 * mebibyte.count};
+    Bytes answers_max{2 * gibibyte.count};  // all answers that wait for clients
     std::string spool = "/var/tmp";
     std::uint32_t connections_max = 12000;
     Duration idle_timeout = 75s;

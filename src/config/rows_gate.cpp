@@ -96,6 +96,11 @@ constexpr std::array gate{
     Key{"answer_buffer", SizeKey{of_gate<&GateConfig::answer_buffer>, Bytes{65536}, tebibyte},
         "How many bytes of a streamed answer may wait for a slow client. A worker that is\n"
         "further ahead has to wait. What exceeds 1 MiB waits on disk (see spool)."},
+    Key{"answers_max",
+        SizeKey{of_gate<&GateConfig::answers_max>, mebibyte, Bytes{16 * tebibyte.count}},
+        "How many bytes of all answers together may wait for clients, in memory, on disk and in\n"
+        "memory that native workers passed. Beyond that, the slowest reader of the client that\n"
+        "holds most is disconnected."},
     Key{"spool", TextKey{take_spool, "a folder", R"("/var/tmp")"},
         "The folder for bodies and answers over 1 MiB while they wait. Do not use a tmpfs,\n"
         "which is memory."},

@@ -91,7 +91,10 @@ bool is_acquitted_by(EndReason reason) {
         case EndReason::rate_exceeded:
         case EndReason::shutting_down:
         case EndReason::client_left:
-        case EndReason::cancel_asked: return false;
+        case EndReason::cancel_asked:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full:
+        case EndReason::answer_lost: return false;
     }
     return false;
 }

@@ -37,7 +37,7 @@ struct Router {
     void operator()(const BodyFailed& e) const { admission::body_failed(s, e); }
     void operator()(const JobRouted& e) const { admission::routed(s, e); }
     void operator()(const JobHashed& e) const { admission::hashed(s, e); }
-    void operator()(const ClientLeft& e) const { end_job(s, e.job, EndReason::client_left); }
+    void operator()(const ClientLeft& e) const { end_job(s, e.job, reason_of(e.why)); }
     void operator()(const CancelAsked& e) const { end_job(s, e.job, EndReason::cancel_asked); }
     void operator()(const WorkerStarted& e) const { worker::started(s, e.worker); }
     void operator()(const LoadProgressed& e) const { worker::load_progressed(s, e.worker); }

@@ -78,11 +78,13 @@ struct JobHashed {
     void fields(auto&& f) const { f("job", job), f("high", digest.high), f("low", digest.low); }
 };
 
+/// The client left, or the gate has cut it off.
 struct ClientLeft {
     JobId job;
+    Departure why = Departure::left;
 
     static constexpr const char* name = "ClientLeft";
-    void fields(auto&& f) const { f("job", job); }
+    void fields(auto&& f) const { f("job", job), f("why", why); }
 };
 
 struct CancelAsked {

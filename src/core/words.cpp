@@ -44,6 +44,9 @@ std::string_view name_of(EndReason value) {
         case EndReason::shutting_down: return "shutting_down";
         case EndReason::client_left: return "client_left";
         case EndReason::cancel_asked: return "cancel_asked";
+        case EndReason::client_too_slow: return "client_too_slow";
+        case EndReason::answers_full: return "answers_full";
+        case EndReason::answer_lost: return "answer_lost";
     }
     return "?";
 }
@@ -55,6 +58,16 @@ std::string_view name_of(Outcome value) {
         case Outcome::timed_out: return "timed_out";
         case Outcome::cancelled: return "cancelled";
         case Outcome::refused: return "refused";
+    }
+    return "?";
+}
+
+std::string_view name_of(Departure value) {
+    switch (value) {
+        case Departure::left: return "left";
+        case Departure::too_slow: return "too_slow";
+        case Departure::answers_full: return "answers_full";
+        case Departure::answer_lost: return "answer_lost";
     }
     return "?";
 }

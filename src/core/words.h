@@ -73,6 +73,9 @@ enum class EndReason : std::uint8_t {
     shutting_down,
     client_left,
     cancel_asked,
+    client_too_slow,  // it read its answer more slowly than gate.answer_rate_min
+    answers_full,     // cut off to make room: gate.answers_max
+    answer_lost,      // our own disk has lost a part of the answer
 };
 
 enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refused };
@@ -90,12 +93,15 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::known_poison:
         case EndReason::stream_broken:
         case EndReason::no_lane:
-        case EndReason::shutting_down: return Outcome::failed;
+        case EndReason::shutting_down:
+        case EndReason::answer_lost: return Outcome::failed;
         case EndReason::deadline_passed:
         case EndReason::ran_too_long:
         case EndReason::waited_too_long: return Outcome::timed_out;
         case EndReason::client_left:
-        case EndReason::cancel_asked: return Outcome::cancelled;
+        case EndReason::cancel_asked:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full: return Outcome::cancelled;
         case EndReason::lane_unknown:
         case EndReason::queue_full:
         case EndReason::bytes_full:
@@ -105,6 +111,19 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::rate_exceeded: return Outcome::refused;
     }
     return Outcome::failed;
+}
+
+/// Why nobody takes a job's answer any more. Except for `left`, the gate closed the connection.
+enum class Departure : std::uint8_t { left, too_slow, answers_full, answer_lost };
+
+[[nodiscard]] constexpr EndReason reason_of(Departure why) {
+    switch (why) {
+        case Departure::left: return EndReason::client_left;
+        case Departure::too_slow: return EndReason::client_too_slow;
+        case Departure::answers_full: return EndReason::answers_full;
+        case Departure::answer_lost: return EndReason::answer_lost;
+    }
+    return EndReason::client_left;
 }
 
 /// What people see of a lane. The engine derives it on demand and never stores it.
@@ -195,6 +214,7 @@ enum class ReloadEnd : std::uint8_t {
 std::string_view name_of(Verdict);
 std::string_view name_of(EndReason);
 std::string_view name_of(Outcome);
+std::string_view name_of(Departure);
 std::string_view name_of(LaneState);
 std::string_view name_of(Reason);
 std::string_view name_of(ProofVerdict);

@@ -1,7 +1,9 @@
 #include "gate/client_job.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "gate/lost_answers.h"
 #include "gate/trouble_text.h"
 #include "http/message.h"
 
@@ -108,6 +110,7 @@ void ClientJob::end(const EndJob& end) {
     record_.upload = (queued_at_ ? *queued_at_ : now) - arrived_at_;
     record_.queue = queue_time();
     record_.run = end.attempts > 0 ? now - exchange_->attempt.began : Duration::zero();
+    settle_loss();
     // The client may read the answer for a long time, so give the memory back now.
     if (has_worker_finished(end.reason)) exchange_->body.clear();
 }
@@ -167,6 +170,25 @@ void ClientJob::note_break(const Objection& objection) {
         record_.failure.withheld = words_withheld_from(audience(), exchange_->attempt.trouble);
 }
 
+void ClientJob::note_loss(EndReason why, Bytes taken) {
+    if (loss_) return;
+    loss_ = why;
+    deps_.losses.add_cut(why);
+    record_.bytes_out = std::min(record_.bytes_out, taken);
+    settle_loss();
+}
+
+/// The engine knows of the loss only if the job was still live.
+void ClientJob::settle_loss() {
+    if (!loss_ || state_ != State::ended) return;
+    if (record_.outcome == Outcome::finished) {
+        deps_.losses.add(arrival_.pool, outcome_of(*loss_));
+        record_.outcome = outcome_of(*loss_);
+        record_.reason = *loss_;
+    }
+    if (record_.failure.detail.empty()) record_.failure.detail.assign(sentence_about_loss(*loss_));
+}
+
 void ClientJob::log() {
     if (!exchange_->attempt.stacks.empty()) {
         record_.is_slow = true;
@@ -186,7 +208,8 @@ void ClientJob::release() {
     record_.attempts = 0;
     record_.status = 0;
     record_.is_slow = false;
-    if (!record_.failure.problem.empty()) record_.failure = {};
+    if (!record_.failure.detail.empty() || !record_.failure.problem.empty()) record_.failure = {};
+    loss_.reset();
     record_.bytes_in = record_.bytes_out = {};
     state_ = State::none;
 }

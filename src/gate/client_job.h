@@ -80,6 +80,9 @@ public:
     /// Notes why the answer breaks off, for the log. The status is sent already.
     void note_break(const Objection& objection);
     void note_written(Bytes bytes) { record_.bytes_out = bytes; }
+    /// Notes that the client does not get the whole answer, for the log: the job does not count as
+    /// finished then, even if its worker has done all that it should. `taken` is what the client has.
+    void note_loss(EndReason why, Bytes taken);
 
 private:
     /// Returns for whom a proxy forwards the request. Nullopt if the peer itself is the client.
@@ -87,6 +90,7 @@ private:
     [[nodiscard]] Audience audience() const;
     [[nodiscard]] Duration queue_time() const;
     [[nodiscard]] bool has_run() const { return is_open() && record_.attempts > 0; }
+    void settle_loss();
     void log();
 
     const ConnectionDeps& deps_;
@@ -99,6 +103,7 @@ private:
     JobRecord record_;
     Instant arrived_at_{};
     std::optional<Instant> queued_at_;
+    std::optional<EndReason> loss_;  // why the client does not get the whole answer
 };
 
 }  // namespace turnpike

@@ -55,6 +55,7 @@ void Connection::go_on() {
     switch (state_) {
         case State::head: take_head(); break;
         case State::body: take_body(); break;
+        case State::draining: go_on_draining(); break;
         case State::closing: std::ignore = reader_.next(); break;  // drops it
         case State::deciding:
         case State::storing:
@@ -79,16 +80,17 @@ void Connection::read() {
     if (has_job_to_lose && job_.is_live() && wait != Wait::departure) wait_for(Wait::departure);
 }
 
-void Connection::input_ended(InputEnd) {
+void Connection::input_ended(InputEnd how) {
     is_reading_ = false;
     switch (state_) {
         case State::deciding:
         case State::body:
         case State::storing:
-        case State::waiting: return client_left();
+        case State::waiting: return give_up(Departure::left);
         case State::answering:
         case State::blocked:
-            if (job_.is_live()) return client_left();
+        case State::draining:
+            if (job_.is_live() || how == InputEnd::broken) return give_up(Departure::left);
             reply_options_.keeps_alive = false;
             client_ = Client::hears;
             return;
@@ -98,15 +100,18 @@ void Connection::input_ended(InputEnd) {
     }
 }
 
-/// Tells the engine that the client left. The engine then ends the job.
-void Connection::client_left() {
+/// Ends the connection before the client has its answer. Tells the engine, which then ends the job.
+void Connection::give_up(Departure why) {
+    if (job_.is_open()) {
+        job_.note_loss(reason_of(why), writer_.body_bytes_taken() - Bytes{transport_->unsent()});
+        job_.exchange().answer.abandon();
+    }
     client_ = Client::left;
     wait_for(Wait::nothing);
     transport_->close();
     is_reading_ = false;
-    if (job_.is_open()) job_.exchange().answer.set_reader(nullptr);
     if (!job_.is_live()) return close();
-    deps_.deliver(ClientLeft{job_.id()});
+    deps_.deliver(ClientLeft{job_.id(), why});
 }
 
 void Connection::time_is_up() {
@@ -125,12 +130,15 @@ void Connection::time_is_up() {
         case State::waiting:
         case State::answering: return check_if_client_left();
         case State::blocked:
-            if (is_too_slow(std::exchange(written_, 0), config.answer_rate_min, config.rate_window))
-                return cut();
+            look_at_client();
+            if (pace_.is_too_slow(rate_rule())) return cut_off(Departure::too_slow);
             return wait_for(Wait::writing);
+        case State::draining: return go_on_draining();
+        case State::closing:
+            if (look_at_client() == 0 || pace_.is_too_slow(rate_rule())) return close();
+            return wait_for(Wait::closing);
         case State::deciding:
         case State::storing:
-        case State::closing:
         case State::closed: return close();
     }
 }
@@ -138,13 +146,21 @@ void Connection::time_is_up() {
 /// Asks the socket whether the client left. Reading would tell, but there is no room for more
 /// input.
 void Connection::check_if_client_left() {
-    if (transport_->has_hung_up()) return client_left();
+    if (transport_->has_hung_up()) return give_up(Departure::left);
     wait_for(Wait::departure);
 }
 
 void Connection::finish_up() {
     reply_options_.keeps_alive = false;
     if (state_ == State::head) close();
+}
+
+void Connection::end_with_gate() {
+    const bool is_writing = state_ == State::answering || state_ == State::blocked;
+    if (is_writing && job_.is_open())
+        job_.note_loss(EndReason::shutting_down,
+                       writer_.body_bytes_taken() - Bytes{transport_->unsent()});
+    close();
 }
 
 /// Ends the connection. The gate drops it at the end of the turn.

@@ -1,8 +1,8 @@
 // One client's connection. It moves bytes between the socket, the reader of requests and the writer
 // of replies; hands each request to the engine as a job, or answers it itself.
 //
-//   head ─▶ deciding ─▶ body ⇄ storing ─▶ waiting ─▶ answering ⇄ blocked ─▶ head …
-//     └────────┴──────────┴────────┴─(our own answer)─▶ answering ─▶ closing ─▶ closed
+//   head ─▶ deciding ─▶ body ⇄ storing ─▶ waiting ─▶ answering ⇄ blocked ─▶ (draining) ─▶ head …
+//     └────────┴──────────┴────────┴─(our own answer)─▶ answering ─▶ (draining) ─▶ closing ─▶ closed
 //
 //   state      what happens                             what leads on
 //   head       reads the head of a request              a whole head, a breach
@@ -11,7 +11,8 @@
 //   storing    a part of the body goes to the disk      the disk
 //   waiting    the job is queued or running             answer_moved(), ended()
 //   answering  writes; waits for more of the answer     answer_moved(), ended(), all is written
-//   blocked    the socket is full                       can_write()
+//   blocked    the socket is full                       can_write(); too slow a client: closed
+//   draining   all is written, much is in the socket    the client has taken it; too slow: closed
 //   closing    has sent everything                      the client has read it, and closes
 //   closed     nothing; the gate drops the connection
 //
@@ -34,6 +35,7 @@
 #include "gate/clients.h"
 #include "gate/connection_deps.h"
 #include "gate/model_field.h"
+#include "gate/reading_pace.h"
 #include "gate/reply_writer.h"
 #include "gate/timeouts.h"
 #include "http/request_reader.h"
@@ -63,9 +65,18 @@ public:
     /// Takes no further request. Closes the connection at once if no whole head has come, otherwise
     /// after the answer.
     void finish_up();
-    /// Closes the connection now. What the client has not read is lost. The job must not be live.
-    void close();
+    /// Closes the connection now, because the gate ends. What is not written yet is lost. The job must
+    /// not be live.
+    void end_with_gate();
+    /// Closes the connection in the middle of its answer, and records why.
+    void cut_off(Departure why) { give_up(why); }
     [[nodiscard]] bool has_live_job() const { return job_.is_live(); }
+
+    // ── the answer that waits for the client ──
+    /// Returns how much room the answer takes. 0 while the client can't read any of it yet.
+    [[nodiscard]] std::uint64_t answer_bytes_waiting() const;
+    /// Returns how many bytes per second the client reads.
+    [[nodiscard]] std::uint64_t measure_reading_rate();
     /// Takes the next request, which came together with an earlier one. Called by Wakeups.
     void wake() override { go_on(); }
 
@@ -91,6 +102,7 @@ private:
         waiting,
         answering,
         blocked,
+        draining,
         closing,
         closed,
     };
@@ -105,8 +117,9 @@ private:
     void input_ended(InputEnd how) override;
     void go_on();
     void read();
-    void client_left();
+    void give_up(Departure why);
     void check_if_client_left();
+    void close();
     void wait_for(Wait kind) { deps_.timeouts.wait_for(*this, kind, deps_.clock.now()); }
 
     // a request (connection_request.cpp)
@@ -138,8 +151,12 @@ private:
     void write();
     bool flush();
     void break_stream();
+    void all_written();
+    void go_on_draining();
     void answered();
     void cut();
+    std::size_t look_at_client();
+    [[nodiscard]] RateRule rate_rule() const;
 
     ConnectionDeps& deps_;
     const TransportPtr transport_;
@@ -163,7 +180,7 @@ private:
 
     // output
     ReplyWriter writer_;
-    std::uint64_t written_ = 0;  // bytes since the rate was last checked
+    ReadingPace pace_;
 };
 
 }  // namespace turnpike

@@ -7,6 +7,13 @@
 
 namespace turnpike {
 
+namespace {
+
+/// A rest of this size in the send buffer counts as taken by the client.
+constexpr std::size_t in_passing_max = std::size_t{64} * 1024;
+
+}  // namespace
+
 void Connection::ended(const EndJob& end) {
     const bool is_storing = state_ == State::storing;
     job_.end(end);
@@ -89,7 +96,7 @@ void Connection::answer_moved() {
 void Connection::begin_writing() {
     state_ = State::answering;
     wait_for(Wait::nothing);
-    written_ = 0;
+    pace_.begin_answer();
     write();
 }
 
@@ -101,7 +108,7 @@ void Connection::write() {
                 if (!flush()) return;
                 break;
             case ReplyWriter::Next::later: return read();  // to notice if the client leaves
-            case ReplyWriter::Next::finished: return job_.is_live() ? read() : answered();
+            case ReplyWriter::Next::finished: return job_.is_live() ? read() : all_written();
             case ReplyWriter::Next::broken: return cut();
         }
     }
@@ -112,15 +119,16 @@ bool Connection::flush() {
     const auto [first, second] = writer_.pieces();
     const auto size = transport_->write(first, second);
     if (size) {
-        written_ += *size;
+        pace_.wrote(*size);
         writer_.wrote(*size);
         if (job_.is_open()) job_.note_written(writer_.body_bytes_taken());
         return true;
     }
     if (size.error() == Unwritten::gone) {
-        client_left();
+        give_up(Departure::left);
     } else if (state_ == State::answering) {
         state_ = State::blocked;
+        pace_.start_clock(deps_.clock.now());
         if (wait != Wait::writing) wait_for(Wait::writing);
         transport_->await_writable();
     }
@@ -131,8 +139,55 @@ void Connection::can_write() {
     if (state_ != State::blocked) return;
     state_ = State::answering;
     write();
-    if (state_ == State::answering && wait == Wait::writing) wait_for(Wait::nothing);
+    if (state_ == State::answering && wait == Wait::writing) {  // nothing waits for the client now
+        pace_.stop_clock(deps_.clock.now());
+        wait_for(Wait::nothing);
+    }
     read();
+}
+
+// ── how fast the client reads ────────────────────────────────────────────────────────────────────
+
+RateRule Connection::rate_rule() const {
+    const GateConfig& config = deps_.config.gate;
+    return {.per_second = config.answer_rate_min, .window = config.rate_window};
+}
+
+/// Returns how many bytes the client still has to take.
+std::size_t Connection::look_at_client() {
+    const std::size_t unsent = transport_->unsent();
+    pace_.look(unsent, rate_rule(), deps_.clock.now());
+    return unsent;
+}
+
+std::uint64_t Connection::answer_bytes_waiting() const {
+    const bool is_read = state_ == State::answering || state_ == State::blocked;
+    return is_read && job_.is_open() && client_ != Client::left
+               ? job_.exchange().answer.share().total()
+               : 0;
+}
+
+std::uint64_t Connection::measure_reading_rate() {
+    look_at_client();
+    return pace_.rate();
+}
+
+/// Everything is written. If much of it is still in the send buffer, the client may need a long time,
+/// and what becomes of its answer is not known yet. A short rest is left to the kernel, so that jobs
+/// with short answers cost no further system call.
+void Connection::all_written() {
+    if (pace_.unseen() <= in_passing_max || look_at_client() <= in_passing_max) return answered();
+    state_ = State::draining;
+    pace_.start_clock(deps_.clock.now());
+    wait_for(Wait::draining);
+    read();  // a client that sends its next request has taken this answer, most likely
+}
+
+void Connection::go_on_draining() {
+    if (transport_->is_dead()) return give_up(Departure::left);
+    if (look_at_client() <= in_passing_max) return answered();
+    if (pace_.is_too_slow(rate_rule())) return cut_off(Departure::too_slow);
+    if (wait != Wait::draining) wait_for(Wait::draining);
 }
 
 /// Handles a job that ended in the middle of its answer. A client of server-sent events of a native
@@ -157,6 +212,7 @@ void Connection::answered() {
     if (job_.is_open()) deps_.live_jobs.remove(job_.id());
     job_.release();
     wait_for(Wait::nothing);
+    pace_.stop_clock(deps_.clock.now());
     if (reply_options_.keeps_alive && deps_.stage == GateStage::open) {
         CHECK(reader_.skip_body());  // an unwanted body has come completely
         reader_.begin_next();
@@ -172,13 +228,15 @@ void Connection::answered() {
     transport_->end_output();
     reader_.discard_rest();
     state_ = State::closing;
+    pace_.start_clock(deps_.clock.now());
     wait_for(Wait::closing);
     read();
 }
 
 /// Closes the connection in the middle of an answer, so that the client sees that it is incomplete.
 void Connection::cut() {
-    if (job_.is_live()) return client_left();
+    const bool is_lost = job_.is_open() && job_.exchange().answer.state() == AnswerState::lost;
+    if (is_lost) return give_up(Departure::answer_lost);
     close();
 }
 

@@ -15,6 +15,7 @@
 #include "gate/key_file.h"
 #include "gate/key_rates.h"
 #include "gate/live_jobs.h"
+#include "gate/lost_answers.h"
 #include "gate/objections.h"
 #include "gate/own_routes.h"
 #include "gate/proxies.h"
@@ -56,6 +57,7 @@ struct ConnectionDeps {
     KeyRates& key_rates;
     Refusals& refusals;
     JobArchive& archive;
+    LostAnswers& losses;
     Timeouts<Connection>& timeouts;
     GateStage stage = GateStage::open;
     std::function<void(const Event&)> deliver;

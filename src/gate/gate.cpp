@@ -12,7 +12,8 @@ namespace {
 
 constexpr Duration departure_every = 1s;  // how often we check for clients that left unseen
 constexpr Duration idle_min = 1s;     // younger idle connections stay: a request may be on its way
-constexpr Duration closing_max = 2s;  // for a client to read our last bytes
+constexpr Duration closing_max = 2s;  // for a client that has read all to close its side
+constexpr Duration draining_every = 200ms;  // how often we look whether a client has read all
 
 std::uint32_t place_of(Ticket ticket) { return static_cast<std::uint32_t>(ticket.value); }
 
@@ -34,13 +35,16 @@ Gate::Gate(GateDeps deps, const Address& bound)
       archive_(recent_, deps_.log),
       refusals_(deps_.config.pools.size()),
       clients_([this](ClientId id) { refusals_.forget(id); }),
+      losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
-      connection_deps_(connection_deps()) {
+      connection_deps_(connection_deps()),
+      answer_room_(deps_.exchanges.answers(), by_ticket_, deps_.wakeups) {
     const GateConfig& config = deps_.config.gate;
     timeouts_.set(Wait::request, config.idle_timeout);
     timeouts_.set(Wait::head, config.head_timeout);
     timeouts_.set(Wait::body, config.rate_window);
-    timeouts_.set(Wait::writing, config.rate_window);
+    timeouts_.set(Wait::writing, config.rate_window / 4);  // see ReadingPace
+    timeouts_.set(Wait::draining, draining_every);
     timeouts_.set(Wait::departure, departure_every);
     timeouts_.set(Wait::closing, closing_max);
 }
@@ -56,6 +60,7 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
             .recent = recent_,
             .refusals = refusals_,
             .exchanges = deps_.exchanges,
+            .losses = losses_,
             .lanes = deps_.lanes,
             .crashes = deps_.crashes,
             .log_of = deps_.log_of,
@@ -126,6 +131,7 @@ ConnectionDeps Gate::connection_deps() {
             .key_rates = key_rates_,
             .refusals = refusals_,
             .archive = archive_,
+            .losses = losses_,
             .timeouts = timeouts_,
             .deliver = deps_.deliver,
             .closed = [this](Connection& connection) { closed(connection); }};
@@ -183,7 +189,7 @@ void Gate::close_all() {
     for (std::size_t place = 0; place < by_ticket_.size(); ++place)
         if (Connection* connection = by_ticket_[place].get();
             connection && !connection->has_live_job())
-            connection->close();
+            connection->end_with_gate();
 }
 
 void Gate::tick() {

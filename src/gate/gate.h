@@ -16,6 +16,7 @@
 #include "core/action.h"
 #include "core/engine.h"
 #include "core/event.h"
+#include "gate/answer_room.h"
 #include "gate/clients.h"
 #include "gate/connection.h"
 #include "gate/connection_deps.h"
@@ -110,11 +111,13 @@ private:
     Refusals refusals_;
     Clients clients_;
     KeyRates key_rates_;
+    LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
     ConnectionDeps connection_deps_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
-    std::vector<std::shared_ptr<Connection>> closed_;     // in this turn
+    AnswerRoom answer_room_;
+    std::vector<std::shared_ptr<Connection>> closed_;  // in this turn
     std::vector<std::uint32_t> free_places_;
     std::size_t connections_ = 0;
     std::uint32_t tickets_ = 0;

@@ -1,5 +1,7 @@
 #include "gate/listener.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +29,11 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::chrono::milliseconds retry_delay{50};  // before accepting again
+
+/// How many bytes may wait in a send buffer for the client's window. Beyond that an answer waits with
+/// us, where it is counted; otherwise each slow reader has 4 MiB of the kernel's memory. What is on
+/// its way is not limited by this.
+constexpr int not_sent_max = 256 * 1024;
 
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string address = endpoint.address().to_string();
@@ -148,6 +155,8 @@ void Listener::accept_tcp(std::size_t which) {
         error_code ignored;
         const tcp::endpoint peer = socket.remote_endpoint(is_gone);
         socket.set_option(tcp::no_delay(true), ignored);
+        ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &not_sent_max,
+                     sizeof not_sent_max);
         socket.non_blocking(true, ignored);
         if (!is_gone)
             gate_->add_connection(make_transport(StreamSocket(std::move(socket))),

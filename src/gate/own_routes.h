@@ -18,6 +18,7 @@
 #include "gate/arrival.h"
 #include "gate/clients_page.h"
 #include "gate/job_name.h"
+#include "gate/lost_answers.h"
 #include "gate/problem.h"
 #include "gate/refusals.h"
 #include "os/clock.h"
@@ -37,6 +38,7 @@ struct OwnRouteDeps {
     const RecentJobs& recent;
     const Refusals& refusals;
     const Exchanges& exchanges;  // the bytes of live jobs
+    const LostAnswers& losses;
     const std::vector<LaneFacts>& lanes;
     const RecentCrashes& crashes;
     std::function<const LaneLog*(std::size_t)> log_of;  // by lane; nullptr if it has no log

@@ -45,6 +45,14 @@ void append_counts(JsonWriter& json, const Counts& counts, std::uint64_t refused
     json.close_object();
 }
 
+/// Appends how many clients the gate has cut off while they read an answer.
+void append_cuts(JsonWriter& json, const LostAnswers& losses) {
+    json.open_object();
+    for (const EndReason why : {EndReason::client_too_slow, EndReason::answers_full})
+        json.member(name_of(why), losses.cut_for(why));
+    json.close_object();
+}
+
 /// Appends how long a job usually runs, or null until one was answered.
 void append_usual(JsonWriter& json, const PoolView& pool) {
     pool.usual_run == Duration::zero() ? json.value(nullptr) : json.value(pool.usual_run);
@@ -91,7 +99,7 @@ void append_pool(JsonWriter& json, const PageContext& context, const PoolView& p
     json.key("usual_run_s"), append_usual(json, pool);
     json.key("reload"), append_reload(json, deps, view, pool.pool, caller);
     json.key("jobs");
-    append_counts(json, pool.counts, deps.refusals.of(pool.pool));
+    append_counts(json, deps.losses.correct(pool.pool, pool.counts), deps.refusals.of(pool.pool));
     json.close_object();
 }
 
@@ -187,6 +195,8 @@ std::string status_page(const OwnRouteDeps& deps, const Caller& caller) {
     json.member("shutting_down", view.is_shutting_down);
     if (deps.needs_keys) json.member("needs_keys", deps.needs_keys());
     json.member("bytes_held", view.bytes_held.count);
+    json.member("answers_bytes", deps.exchanges.answers().held().count);
+    json.key("answers_cut"), append_cuts(json, deps.losses);
     json.key("pools"), json.open_array();
     for (const PoolView& pool : view.pools) append_pool(json, {deps, view, caller}, pool);
     json.close_array();

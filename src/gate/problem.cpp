@@ -194,7 +194,10 @@ Problem problem_of(EndReason reason) {
         case EndReason::rate_exceeded: return Problem::rate_exceeded;
         case EndReason::shutting_down: return Problem::shutting_down;
         case EndReason::client_left:
-        case EndReason::cancel_asked: return Problem::cancelled;
+        case EndReason::cancel_asked:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full:
+        case EndReason::answer_lost: return Problem::cancelled;
     }
     return Problem::model_failed;
 }

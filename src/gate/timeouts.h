@@ -18,10 +18,11 @@ enum class Wait : std::uint8_t {
     head,       // the rest of its head (head_timeout)
     body,       // more of its body (rate_window)
     departure,  // the next check whether the client left; needed while its input is not read
-    writing,    // room in the socket (rate_window)
+    writing,    // room in the socket; the next look at how fast the client reads
+    draining,   // the client to take what is in the send buffer
     closing,    // the client to close its side, after we closed ours
 };
-inline constexpr std::size_t wait_kinds = 7;
+inline constexpr std::size_t wait_kinds = 8;
 
 /// A Thing needs these members: Links<Thing> wait_links; Wait wait; Instant wait_until; void
 /// time_is_up().

@@ -107,6 +107,11 @@ public:
                    : 0;
     }
 
+    [[nodiscard]] bool is_dead() const override {
+        pollfd peer{.fd = handle(), .events = 0, .revents = 0};
+        return ::poll(&peer, 1, 0) > 0;
+    }
+
     void end_output() override {
         error_code ignored;
         state_->socket.shutdown(StreamSocket::shutdown_send, ignored);

@@ -86,8 +86,11 @@ public:
                                                                       std::string_view second) = 0;
     /// Must not be called while another such wait is under way.
     virtual void await_writable() = 0;
-    /// Returns how many bytes were written that the peer has not taken yet.
+    /// Returns how many bytes were written that the peer has not taken yet. (For a Unix socket, up to
+    /// the kernel's own cost of storing them more.)
     [[nodiscard]] virtual std::size_t unsent() const = 0;
+    /// True if the peer can't take anything any more.
+    [[nodiscard]] virtual bool is_dead() const = 0;
     /// Tells the peer that nothing more will be written.
     virtual void end_output() = 0;
 

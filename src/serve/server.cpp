@@ -70,7 +70,8 @@ Server::Server(UpInputs inputs)
       reporter_(config_, lanes_, clock_, inputs_.name),
       store_{.disk = background_,
              .folder = config_.gate.spool,
-             .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count)},
+             .answer_max = static_cast<std::size_t>(config_.gate.answer_buffer.count),
+             .left_for_bodies = config_.bytes_max.count},
       signals_(loop_, SIGINT, SIGTERM),
       look_timer_(loop_) {
     if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);

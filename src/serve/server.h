@@ -90,7 +90,7 @@ private:
     Wakeups wakeups_;
     Driver driver_;
     TerminalReporter reporter_;
-    Exchanges exchanges_{wakeups_};
+    Exchanges exchanges_{wakeups_, config_.gate.answers_max};
     Background background_{loop_, "tp-disk"};
     // A thread of its own, so that a hanging log folder delays nothing else.
     Background log_disk_{loop_, "tp-lanes"};

@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::size_t kept_memory_max = 16 * 1024;
 
+/// Returns how much of the disk an answer must leave free when it writes `size` more bytes. Uploads
+/// have their room, whatever answers do; on a small disk answers take at most as much as they leave.
+std::uint64_t room_left_for_bodies(const Store& store, const AnswerAccount& account,
+                                   std::uint64_t size) {
+    return std::min(store.left_for_bodies, account.spooled().count + size);
+}
+
 }  // namespace
 
 /// Lives until the disk has finished with it, even if the answer is gone.
@@ -24,11 +31,12 @@ struct Answer::Ring {
     std::uint64_t writing = 0;  // bytes that are being written
     bool is_adopted = false;
     bool is_reading = false;
-    bool has_failed = false;  // a write failed: write no more
+    bool has_failed = false;  // a write failed: write no more until the reader has moved
 };
 
 Answer::~Answer() {
     detach();
+    account_.replace(share_, {});
     wakeups_.remove(*this);
 }
 
@@ -41,6 +49,7 @@ AnswerHead& Answer::start(AnswerWriter* writer) {
     is_writer_waiting_ = is_reader_due_ = is_writer_due_ = false;
     front_.clear();
     front_read_ = 0;
+    report_share();
     head_.fields.clear();
     head_ = {.fields = std::move(head_.fields)};
     return head_;
@@ -55,6 +64,7 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
     if (is_abandoned_) return Room::enough;
     if (state_ == AnswerState::held) {  // nobody reads it before it is complete
         front_.append(bytes);
+        report_share();
         return Room::enough;
     }
     if (back_.empty() && on_disk() == 0 && waiting() + bytes.size() <= store.memory_max) {
@@ -63,6 +73,7 @@ Answer::Room Answer::append(const Store& store, std::string_view bytes) {
         back_.append(bytes);
         pump(store);
     }
+    report_share();
     wake_reader();
     const bool is_behind = back_.size() >= 2 * store.step || waiting() >= store.answer_max;
     // A writer that was told to wait may still bring what was on its way. It waits until it is woken.
@@ -86,6 +97,7 @@ void Answer::adopt(UniqueFd file, std::uint64_t size) {
     ring_->file.adopt(std::move(file));
     ring_->capacity = ring_->written = size;
     ring_->is_adopted = true;
+    report_share();
 }
 
 void Answer::complete() {
@@ -116,6 +128,7 @@ void Answer::abandon() {
     front_.clear();
     back_.clear();
     front_read_ = 0;
+    report_share();
     if (is_writer_waiting_) wake_writer();
 }
 
@@ -125,7 +138,9 @@ void Answer::consume(const Store& store, std::size_t size) {
     if (front_read_ < front_.size()) return;
     front_.clear();
     front_read_ = 0;
+    if (ring_ != nullptr) ring_->has_failed = false;  // there may be room on the disk again
     if (ring_ != nullptr || !back_.empty()) pump(store);
+    report_share();
     wake_writer_if_there_is_room(store);
 }
 
@@ -171,8 +186,10 @@ void Answer::write_back(const Store& store) {
     back_.erase(0, bytes.size());
     ring_->writing = size;
     store.disk.run(
-        [ring = ring_, folder = store.folder, bytes = std::move(bytes), place]() mutable {
-            const int error = ring->file.write(folder, bytes.data(), bytes.size(), place);
+        [ring = ring_, folder = store.folder, bytes = std::move(bytes), place,
+         left = room_left_for_bodies(store, account_, size)]() mutable {
+            const int error =
+                ring->file.write_leaving(left, folder, bytes.data(), bytes.size(), place);
             return std::pair(error, std::move(bytes));
         },
         [ring = ring_, &store](const std::pair<int, std::string>& result) {
@@ -190,6 +207,7 @@ void Answer::written(const Store& store, const std::string& bytes, int error) {
         ring_->written += bytes.size();
     }
     pump(store);
+    report_share();
     if (!front().empty()) wake_reader();
     wake_writer_if_there_is_room(store);
 }
@@ -214,6 +232,8 @@ void Answer::read_front(const Store& store) {
             ring->read += result.second.size();
             owner->front_ = std::move(result.second);
             owner->front_read_ = 0;
+            owner->drop_empty_ring();
+            owner->report_share();
             owner->wake_reader();
             owner->wake_writer_if_there_is_room(store);
         });
@@ -245,6 +265,21 @@ void Answer::wake() {
     }
 }
 
+/// Gives the room on the disk, or the worker's file, back as soon as all of it is read.
+void Answer::drop_empty_ring() {
+    if (on_disk() == 0 && back_.empty()) detach();
+}
+
+/// Must be called whenever the answer may take more or less room.
+void Answer::report_share() {
+    AnswerShare share{.memory = front_.size() + back_.size()};
+    if (ring_ != nullptr) {
+        const std::uint64_t touched = ring_->written + ring_->writing;
+        (ring_->is_adopted ? share.passed : share.spooled) = std::min(touched, ring_->capacity);
+    }
+    account_.replace(share_, share);
+}
+
 void Answer::detach() {
     if (ring_ != nullptr) ring_->owner = nullptr;
     ring_ = nullptr;
@@ -255,6 +290,7 @@ void Answer::clear() {
     for (std::string* memory : {&front_, &back_, &head_.fields})
         empty_and_keep(*memory, kept_memory_max);
     front_read_ = 0;
+    report_share();
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;
     is_abandoned_ = is_writer_waiting_ = false;

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/wakeups.h"
+#include "stream/answer_account.h"
 #include "stream/spool.h"
 
 namespace turnpike {
@@ -61,7 +62,8 @@ class Answer final : public Sleeper {
 public:
     enum class Room : std::uint8_t { enough, wait };
 
-    explicit Answer(Wakeups& wakeups) : wakeups_(wakeups) {}
+    /// Both must outlive the answer.
+    Answer(Wakeups& wakeups, AnswerAccount& account) : wakeups_(wakeups), account_(account) {}
     ~Answer();
 
     // ── the writer's side ──
@@ -105,6 +107,9 @@ public:
         return state_ == AnswerState::complete && is_read_out();
     }
 
+    /// Returns how much room it takes.
+    [[nodiscard]] const AnswerShare& share() const { return share_; }
+
     /// Wakes the reader or the writer. Called by Wakeups.
     void wake() override;
 
@@ -125,7 +130,9 @@ private:
     void wake_reader();
     void wake_writer_if_there_is_room(const Store& store);
     void wake_writer();
+    void drop_empty_ring();
     void detach();
+    void report_share();
 
     AnswerHead head_;
     AnswerState state_ = AnswerState::none;
@@ -134,12 +141,14 @@ private:
     AnswerReader* reader_ = nullptr;
     AnswerWriter* writer_ = nullptr;
     Wakeups& wakeups_;
+    AnswerAccount& account_;
+    AnswerShare share_;           // as the account knows it
     bool is_reader_due_ = false;  // to be woken
     bool is_writer_due_ = false;
     std::string front_;
     std::size_t front_read_ = 0;
     std::string back_;
-    std::shared_ptr<Ring> ring_;  // nullptr until something goes to disk
+    std::shared_ptr<Ring> ring_;  // nullptr while nothing is on disk
 };
 
 }  // namespace turnpike

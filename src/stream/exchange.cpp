@@ -36,7 +36,7 @@ Exchanges::~Exchanges() {
 ExchangePtr Exchanges::open(JobId job) {
     ++in_use_;
     ExchangePtr exchange =
-        spare_count_ == 0 ? std::make_shared<Exchange>(wakeups_) : take_oldest_spare();
+        spare_count_ == 0 ? std::make_shared<Exchange>(wakeups_, answers_) : take_oldest_spare();
     exchange->job = job;
     if (place_of(job) >= by_place_.size()) by_place_.resize(place_of(job) + 1);
     by_place_[place_of(job)] = exchange;

@@ -21,7 +21,7 @@
 namespace turnpike {
 
 struct Exchange {
-    explicit Exchange(Wakeups& wakeups) : answer(wakeups) {}
+    Exchange(Wakeups& wakeups, AnswerAccount& answers) : answer(wakeups, answers) {}
 
     JobId job;
 
@@ -42,8 +42,10 @@ using ExchangePtr = std::shared_ptr<Exchange>;
 
 class Exchanges {
 public:
-    /// The two sides of an exchange are woken through `wakeups`.
-    explicit Exchanges(Wakeups& wakeups) : wakeups_(wakeups) {}
+    /// The two sides of an exchange are woken through `wakeups`. `answers_max` bounds what waits for
+    /// readers.
+    explicit Exchanges(Wakeups& wakeups, Bytes answers_max = AnswerAccount::no_max)
+        : wakeups_(wakeups), answers_(wakeups, answers_max) {}
     /// After expect_dropped(), CHECKs that the other exchanges have all been dropped.
     ~Exchanges();
     Exchanges(const Exchanges&) = delete;
@@ -63,6 +65,10 @@ public:
     /// Must be called when the supervisor is done with the exchange.
     void drop(ExchangePtr&& exchange);
 
+    /// Returns what the answers of all exchanges hold.
+    [[nodiscard]] AnswerAccount& answers() { return answers_; }
+    [[nodiscard]] const AnswerAccount& answers() const { return answers_; }
+
     /// Must be called at an orderly end, when the gate has closed every exchange. `except` is how
     /// many of them workers still hold that survived a kill.
     void expect_dropped(std::size_t except) { undropped_max_ = except; }
@@ -73,6 +79,7 @@ private:
     ExchangePtr take_oldest_spare();
 
     Wakeups& wakeups_;
+    AnswerAccount answers_;                     // outlives the exchanges
     std::vector<ExchangePtr> by_place_;         // index: the low half of a job's id; ids are dense
     std::array<ExchangePtr, spare_max> spare_;  // used as a ring
     std::size_t spare_first_ = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,10 +35,32 @@ SpoolFile::~SpoolFile() {
         close_in_background(std::move(file_));
 }
 
+/// Makes the file if there is none yet.
+int SpoolFile::make(const std::string& folder) {
+    if (!file_) file_ = UniqueFd(make_unnamed(folder));
+    return file_ ? 0 : errno;
+}
+
+/// True if the file must grow to end at `end`, and the disk has no room for that besides `left`.
+bool SpoolFile::would_crowd(std::uint64_t left, std::uint64_t end) const {
+    struct stat facts{};
+    struct statvfs disk{};
+    if (left == 0 || ::fstat(file_.get(), &facts) != 0 || ::fstatvfs(file_.get(), &disk) != 0)
+        return false;
+    const auto size = static_cast<std::uint64_t>(facts.st_size);
+    const bool is_limited = disk.f_blocks > 0;  // some file systems don't tell
+    return size < end && is_limited && disk.f_bavail * disk.f_frsize < end - size + left;
+}
+
+int SpoolFile::write_leaving(std::uint64_t left, const std::string& folder, const char* bytes,
+                             std::size_t size, std::uint64_t offset) {
+    if (const int error = make(folder)) return error;
+    return would_crowd(left, offset + size) ? ENOSPC : write(folder, bytes, size, offset);
+}
+
 int SpoolFile::write(const std::string& folder, const char* bytes, std::size_t size,
                      std::uint64_t offset) {
-    if (!file_) file_ = UniqueFd(make_unnamed(folder));
-    if (!file_) return errno;
+    if (const int error = make(folder)) return error;
     while (size > 0) {
         const ssize_t done = ::pwrite(file_.get(), bytes, size, static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR) continue;

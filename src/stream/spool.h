@@ -21,6 +21,7 @@ struct Store {
     std::size_t memory_max = 1024 * 1024;  // for one body or answer
     std::size_t step = 256 * 1024;         // bytes to read or write at once
     std::size_t answer_max = 64 * 1024 * 1024;  // for one answer that waits for its client
+    std::uint64_t left_for_bodies = 0;          // room on the disk that answers don't take
 };
 
 /// A file that is made by the first write. Its functions block, so they must be called on the disk
@@ -38,6 +39,10 @@ public:
     /// `folder`, or in memory if `folder` is empty.
     [[nodiscard]] int write(const std::string& folder, const char* bytes, std::size_t size,
                             std::uint64_t offset);
+    /// Does the same, but if the file would grow, and less than `left` bytes of the disk would be free
+    /// then, returns ENOSPC and writes nothing.
+    [[nodiscard]] int write_leaving(std::uint64_t left, const std::string& folder,
+                                    const char* bytes, std::size_t size, std::uint64_t offset);
     [[nodiscard]] int read(char* bytes, std::size_t size, std::uint64_t offset);
 
     /// Seals the file, so that nobody can change it any more. Returns 0 or an errno, which is
@@ -49,6 +54,9 @@ public:
     [[nodiscard]] int descriptor() const { return file_.get(); }
 
 private:
+    [[nodiscard]] int make(const std::string& folder);
+    [[nodiscard]] bool would_crowd(std::uint64_t left, std::uint64_t end) const;
+
     UniqueFd file_;
 };
 

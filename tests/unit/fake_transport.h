@@ -116,6 +116,7 @@ public:
         peer_->is_awaiting_room = true;
     }
     [[nodiscard]] std::size_t unsent() const override { return peer_->unsent; }
+    [[nodiscard]] bool is_dead() const override { return peer_->is_gone; }
     void end_output() override { peer_->is_output_ended = true; }
     void close() override {
         peer_->user = nullptr;

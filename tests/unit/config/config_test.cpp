@@ -43,6 +43,7 @@ TEST(Config, TheGateIsAsTheFileSays) {
 listen = "[::]:0"
 body_max = 4096
 answer_buffer = "1MiB"
+answers_max = "3MiB"
 spool = "/data/spool"
 connections_max = 5
 idle_timeout = "1s"
@@ -59,6 +60,7 @@ shutdown_patience = "0s"
     EXPECT_EQ(gate, (GateConfig{.listen = {"::", 0},
                                 .body_max = Bytes{4096},
                                 .answer_buffer = mebibyte,
+                                .answers_max = Bytes{3 * mebibyte.count},
                                 .spool = "/data/spool",
                                 .connections_max = 5,
                                 .idle_timeout = 1s,

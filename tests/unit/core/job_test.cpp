@@ -41,6 +41,22 @@ TEST(Job, EndsWhenItsClientLeavesWhileArriving) {
     EXPECT_EQ(gate.pool().counts.cancelled, 1U);
 }
 
+TEST(Job, TellsAClientThatLeftFromOneThatWasCutOff) {
+    Gate gate({.lanes = 1});
+    gate.open();
+    const JobId slow = gate.queue_job();
+    gate.tell(ClientLeft{slow, Departure::too_slow});
+    EXPECT_EQ(gate.ended(slow), EndReason::client_too_slow);
+    const JobId greedy = gate.arrive();
+    gate.tell(ClientLeft{greedy, Departure::answers_full});
+    EXPECT_EQ(gate.ended(greedy), EndReason::answers_full);
+    EXPECT_EQ(gate.pool().counts.cancelled, 2U);
+    const JobId lost = gate.arrive();
+    gate.tell(ClientLeft{lost, Departure::answer_lost});
+    EXPECT_EQ(gate.ended(lost), EndReason::answer_lost);
+    EXPECT_EQ(gate.pool().counts.failed, 1U);
+}
+
 TEST(Job, EndsWhenItsClientLeavesWhileQueued) {
     Gate gate({.lanes = 1});
     gate.open();

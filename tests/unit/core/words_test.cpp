@@ -26,7 +26,8 @@ void expect_names_up_to(Word last) {
 
 TEST(Words, HaveANameForEveryValue) {
     expect_names_up_to(Verdict::stale);
-    expect_names_up_to(EndReason::cancel_asked);
+    expect_names_up_to(EndReason::answer_lost);
+    expect_names_up_to(Departure::answer_lost);
     expect_names_up_to(Outcome::refused);
     expect_names_up_to(LaneState::quarantined);
     expect_names_up_to(Reason::proof_due);
@@ -56,7 +57,8 @@ TEST(Words, CallWhatWeOrTheModelCouldNotDoFailed) {
     for (const EndReason reason :
          {EndReason::model_failed, EndReason::non_finite, EndReason::out_of_memory,
           EndReason::worker_died, EndReason::poison, EndReason::known_poison,
-          EndReason::stream_broken, EndReason::no_lane, EndReason::shutting_down})
+          EndReason::stream_broken, EndReason::no_lane, EndReason::shutting_down,
+          EndReason::answer_lost})
         EXPECT_EQ(outcome_of(reason), Outcome::failed) << name_of(reason);
 }
 
@@ -64,7 +66,8 @@ TEST(Words, TellTimeFromCancellationFromRefusal) {
     for (const EndReason reason :
          {EndReason::deadline_passed, EndReason::ran_too_long, EndReason::waited_too_long})
         EXPECT_EQ(outcome_of(reason), Outcome::timed_out) << name_of(reason);
-    for (const EndReason reason : {EndReason::client_left, EndReason::cancel_asked})
+    for (const EndReason reason : {EndReason::client_left, EndReason::cancel_asked,
+                                   EndReason::client_too_slow, EndReason::answers_full})
         EXPECT_EQ(outcome_of(reason), Outcome::cancelled) << name_of(reason);
     for (const EndReason reason :
          {EndReason::lane_unknown, EndReason::queue_full, EndReason::bytes_full,

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -125,7 +127,7 @@ struct GateFixture {
         else if (const auto* failed = std::get_if<BodyFailed>(&event))
             carry_out_end(failed->job, EndReason::body_failed, 0);
         else if (const auto* left = std::get_if<ClientLeft>(&event))
-            carry_out_end(left->job, EndReason::client_left, 0);
+            carry_out_end(left->job, reason_of(left->why), 0);
     }
     /// Ends a job, and handles what comes of it.
     void end(JobId which, EndReason reason, std::uint32_t attempts = 1) {
@@ -174,7 +176,11 @@ struct GateFixture {
     Exchanges exchanges{loop.wakeups()};
     Background background{loop.context(), "test-disk"};
     Store store{.disk = background, .folder = folder.file("")};
-    Clock clock;
+    std::optional<Instant> time;  // if set, only the test moves the clock
+    Clock clock{[this] {
+        const auto real = std::chrono::steady_clock::now().time_since_epoch();
+        return time ? *time : Instant(std::chrono::duration_cast<Duration>(real));
+    }};
     KeyFile keys{folder.file("keys"), KeyFile::Need::if_there_are_any};
     std::unique_ptr<LogSink> log = *LogSink::open({});
     std::vector<LaneFacts> lanes;

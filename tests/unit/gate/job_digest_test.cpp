@@ -29,7 +29,8 @@ Digest digest_of(const Request& request) {
     Upload upload;
     upload.store.memory_max = 1'000'000;
     Wakeups wakeups;
-    Exchange exchange(wakeups);
+    AnswerAccount answers(wakeups);
+    Exchange exchange(wakeups, answers);
     exchange.method = request.method;
     exchange.target = request.target;
     exchange.fields = request.fields;
@@ -88,7 +89,8 @@ TEST(JobDigest, OfABodyOnDiskIsThatOfTheSameBodyInMemory) {
     const Request request{.body = numbered(1000)};
     Upload upload;
     Wakeups wakeups;
-    Exchange exchange(wakeups);
+    AnswerAccount answers(wakeups);
+    Exchange exchange(wakeups, answers);
     exchange.method = request.method;
     exchange.target = request.target;
     exchange.fields = request.fields;

@@ -32,6 +32,7 @@ struct PagesFixture {
     Refusals refusals{2};
     Wakeups wakeups;
     Exchanges exchanges{wakeups};
+    LostAnswers losses{config.pools.size()};
     Clock clock;
     std::vector<LaneFacts> facts{engine.view(clock.now()).lanes.size()};
     RecentCrashes crashes{1};
@@ -43,6 +44,7 @@ struct PagesFixture {
                       .recent = recent,
                       .refusals = refusals,
                       .exchanges = exchanges,
+                      .losses = losses,
                       .lanes = facts,
                       .crashes = crashes,
                       .log_of = [](std::size_t) { return nullptr; },

@@ -22,7 +22,8 @@ struct RecordingWriter final : AnswerWriter {
 };
 
 struct AnswerFixture : Disk {
-    std::unique_ptr<Answer> answer = std::make_unique<Answer>(loop.wakeups());
+    AnswerAccount account{loop.wakeups()};
+    std::unique_ptr<Answer> answer = std::make_unique<Answer>(loop.wakeups(), account);
     RecordingReader reader;
     RecordingWriter writer;
 

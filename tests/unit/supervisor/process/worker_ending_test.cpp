@@ -262,7 +262,8 @@ TEST(EndOfAWorker, IsRequestedIfSomebodyAskedForIt) {
 
 TEST(InputOfAJob, IsItsNameItsRequestAndItsBody) {
     Wakeups wakeups;
-    Exchange exchange(wakeups);
+    AnswerAccount answers(wakeups);
+    Exchange exchange(wakeups, answers);
     exchange.method = "POST";
     exchange.target = "/predict?key=secret";
     exchange.fields =
@@ -285,7 +286,8 @@ TEST(InputOfAJob, IsItsNameItsRequestAndItsBody) {
 TEST(InputOfAJob, WithoutFieldsOrBodyIsEmpty) {
     for (const char* fields : {"", "Turnpike-Job:\r\n", "Turnpike-Job\r\n", "\r\n"}) {
         Wakeups wakeups;
-        Exchange exchange(wakeups);
+        AnswerAccount answers(wakeups);
+        Exchange exchange(wakeups, answers);
         exchange.method = "GET";
         exchange.target = "/";
         exchange.fields = fields;
@@ -302,7 +304,8 @@ TEST(InputOfAJob, ThatIsOnDiskIsFetchedAlsoWhenTheJobIsGone) {
     CrashInput input;
     {
         Wakeups wakeups;
-        Exchange exchange(wakeups);
+        AnswerAccount answers(wakeups);
+        Exchange exchange(wakeups, answers);
         exchange.body.append(disk.store, bytes, [](int) {});
         disk.settle();
         exchange.body.complete(disk.store, [](int) {});

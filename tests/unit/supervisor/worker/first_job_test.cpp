@@ -8,8 +8,9 @@ namespace {
 struct Stopwatch {
     Clock clock;
     Wakeups wakeups;
-    Exchange first{wakeups};
-    Exchange second{wakeups};
+    AnswerAccount answers{wakeups};
+    Exchange first{wakeups, answers};
+    Exchange second{wakeups, answers};
     FirstJob jobs;
 
     /// Sends the job and ends its attempt.
