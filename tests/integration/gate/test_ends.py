@@ -40,7 +40,8 @@ class Ends(Case):
         self.slow_reader(gate)
         self.assertEqual(self.stop(gate), 0)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
-        self.assertEqual([(line["path"], line["outcome"]) for line in lines], [("/large", "finished")])
+        self.assertEqual([(line["path"], line["outcome"], line["reason"]) for line in lines],
+                         [("/large", "failed", "shutting_down")])
 
     def test_an_ended_job_can_not_be_cancelled_while_its_client_reads(self):
         log = self.folder / "jobs.jsonl"
