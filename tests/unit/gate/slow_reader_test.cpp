@@ -17,7 +17,7 @@ constexpr std::string_view last_get =
 /// One client behind a fake transport. The minimum is 1 KiB/s, measured over 10 s.
 struct SlowReader : GateFixture {
     SlowReader() {
-        time = Instant{} + 1h;
+        time = clock.now();
         peer = std::make_shared<FakePeer>();
         gate.add_connection(std::make_unique<FakeTransport>(peer),
                             {.entrance = Entrance::tcp, .address = "10.0.0.1", .text = "slow"});
