@@ -201,7 +201,7 @@ class Background(ProcessTreeCase):
         taken.listen()
         for code, arguments in ((2, [self.config(slots=0)]),
                                 (1, [self.config(), "--port", str(taken.number)]),
-                                (1, [self.config(), "--name", "../x"])):
+                                (2, [self.config(), "--name", "../x"])):
             done = self.detach(*arguments)
             self.assertEqual((done.returncode, done.stdout), (code, ""), done)
             self.assertTrue(done.stderr)
