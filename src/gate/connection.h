@@ -63,6 +63,9 @@ public:
     /// Takes no further request. Closes the connection at once if no whole head has come, otherwise
     /// after the answer.
     void finish_up();
+    /// Closes the connection now, because connections run short. An upload that is under way fails.
+    /// Must not be called while the connection is busy.
+    void push_out();
     /// Closes the connection now. What the client has not read is lost. The job must not be live.
     void close();
     [[nodiscard]] bool has_live_job() const { return job_.is_live(); }
@@ -81,6 +84,9 @@ public:
     Links<Connection> wait_links;
     Wait wait = Wait::nothing;
     Instant wait_until{};
+    Links<Connection> crowd_links;
+    Standing standing = Standing::idle;
+    [[nodiscard]] bool has_input_waiting() const { return !transport_->is_quiet(); }
 
 private:
     enum class State : std::uint8_t {
@@ -107,7 +113,7 @@ private:
     void read();
     void client_left();
     void check_if_client_left();
-    void wait_for(Wait kind) { deps_.timeouts.wait_for(*this, kind, deps_.clock.now()); }
+    void wait_for(Wait kind);
 
     // a request (connection_request.cpp)
     void take_head();
