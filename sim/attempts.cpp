@@ -24,6 +24,7 @@ Verdict verdict_of(Ending ending) {
         case Ending::never_arrives: return Verdict::undelivered;
         case Ending::goes_stale: return Verdict::stale;
         case Ending::dumps_core: return Verdict::broken;
+        case Ending::falls_short: return Verdict::shortage;
         case Ending::kills_worker:
         case Ending::misbehaves:
         case Ending::hangs: break;
@@ -92,7 +93,8 @@ Workers::Course Workers::course_of(const Worker& worker, const Aboard& aboard,
     Random talk = stage_.random(Topic::native, client.key, aboard.number);
     if (stage_.plan().is_native(worker.lane) && talk.chance(25))
         course.reports = static_cast<std::uint32_t>(talk.between(1, 4));
-    if (course.ending == Ending::never_arrives || course.ending == Ending::goes_stale)
+    if (course.ending == Ending::never_arrives || course.ending == Ending::goes_stale ||
+        course.ending == Ending::falls_short)
         course.parts = course.reports = 0;
     Duration run_time = batch_run_;  // all jobs of a batch run equally long
     if (is_cursed(worker, CurseKind::fails_everything, key))
@@ -117,6 +119,7 @@ Ending Workers::ending_of(const Worker& worker, const Aboard& aboard,
     if (ending == Ending::goes_stale && !may_go_stale(worker, key)) ending = Ending::answers;
     if (is_cursed(worker, CurseKind::link_breaks, key)) ending = Ending::breaks_link;
     if (ending == Ending::breaks_link && key % 3 == 0) ending = Ending::never_arrives;
+    if (is_cursed(worker, CurseKind::gate_is_short, key)) ending = Ending::falls_short;
     const bool crashes = is_cursed(worker, CurseKind::crashes, key);
     const bool kills = is_cursed(worker, CurseKind::kills_all, key);
     const bool dumps = stage_.random(Topic::dump, client.key, aboard.number).chance(15);
@@ -173,6 +176,7 @@ void Workers::end(WorkerId id, AttemptId attempt, Ending ending) {
         case Ending::unhealthy:
         case Ending::breaks_link:
         case Ending::never_arrives:
+        case Ending::falls_short:
         case Ending::goes_stale: return answer(id, attempt, verdict_of(ending));
     }
 }

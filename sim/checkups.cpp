@@ -17,7 +17,9 @@ void Workers::carry_out(const ProbeWorker& action) {
     Random luck = stage_.random(Topic::probe, worker->key, action.probe);
     ProbeEnded ended{.worker = action.worker, .probe = action.probe};
     Duration soon = between(luck, 0ms, 30ms);
-    if (is_cursed(*worker, CurseKind::probe_refused, action.probe)) {
+    if (is_cursed(*worker, CurseKind::gate_is_short, action.probe)) {
+        ended.verdict = ProbeVerdict::not_sent;
+    } else if (is_cursed(*worker, CurseKind::probe_refused, action.probe)) {
         ended.verdict = ProbeVerdict::refused;
     } else if (is_cursed(*worker, CurseKind::link_silent, action.probe)) {
         if (luck.chance(50)) return;  // the probe never ends

@@ -22,7 +22,7 @@ using Tally = std::array<std::uint64_t, static_cast<std::size_t>(std::to_underly
 struct Coverage {
     std::array<std::uint64_t, std::variant_size_v<Event>> events{};
     std::array<std::uint64_t, std::variant_size_v<Action>> actions{};
-    Tally<Verdict, Verdict::stale> verdicts{};
+    Tally<Verdict, Verdict::shortage> verdicts{};
     Tally<EndReason, EndReason::answer_lost> ended{};
     Tally<EndReason, EndReason::answer_lost> refused{};
     Tally<LaneState, LaneState::quarantined> states{};

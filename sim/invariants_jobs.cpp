@@ -141,7 +141,8 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
         case EndReason::bad_input:
         case EndReason::model_failed:
         case EndReason::non_finite:
-        case EndReason::out_of_memory: return "its live attempt did not end so";
+        case EndReason::out_of_memory:
+        case EndReason::shortage: return "its live attempt did not end so";
         case EndReason::client_left:
         case EndReason::client_too_slow:
         case EndReason::answers_full:
@@ -212,6 +213,7 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::model_failed:
         case EndReason::non_finite:
         case EndReason::out_of_memory:
+        case EndReason::shortage:
         case EndReason::client_left:
         case EndReason::client_too_slow:
         case EndReason::answers_full:

@@ -56,7 +56,8 @@ void check_try(Ledger& ledger, KnownLane& lane) {
                       show(lane.id));
     const bool is_prevented = !ledger.is_time_event || ledger.is_shutting_down ||
                               !ledger.seen_pool(lane.pool).reloading.is_none() ||
-                              lane.memory_held != Sure::no || !may_load_now(ledger, lane);
+                              lane.memory_held != Sure::no || !may_load_now(ledger, lane) ||
+                              ledger.now < lane.not_after;
     if (lane.workers.empty() && !is_prevented)
         broken(ledger, invariant::revival, "lane {} has failed and should try again by now",
                show(lane.id));

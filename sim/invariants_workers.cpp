@@ -182,6 +182,7 @@ bool is_cause_to_kill(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::none:
         case Reason::disagrees:
         case Reason::will_not_die:
+        case Reason::shortage:
         case Reason::drain_asked:
         case Reason::trying_again:
         case Reason::worker_away:
@@ -256,6 +257,7 @@ bool is_cause_to_stop(Ledger& ledger, const KnownWorker& worker, Reason reason) 
         case Reason::job_abandoned:
         case Reason::job_cancelled:
         case Reason::gpu_lost:
+        case Reason::shortage:
         case Reason::trying_again:
         case Reason::worker_away:
         case Reason::memory_held:

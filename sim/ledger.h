@@ -170,6 +170,7 @@ struct Ledger {
     void look_for_waiting_jobs();
     /// Allows the engine to delay the next start of the lane, because of how the worker ended.
     void allow_restart_delay(KnownWorker& worker);
+    void allow_shortage_delay(KnownWorker& worker);
 
     /// Must be called when a reload begins, which revives failed lanes.
     void begin_reload(KnownPool& pool);

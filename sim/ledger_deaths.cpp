@@ -243,6 +243,14 @@ void Ledger::allow_restart_delay(KnownWorker& worker) {
         std::max(lane.not_after, now + jittered_max(std::min(doubled, rules.restart_delay_max)));
 }
 
+/// A start that a shortage prevented may be tried again after the longest such delay at the latest.
+void Ledger::allow_shortage_delay(KnownWorker& worker) {
+    KnownLane& lane = lane_of(worker);
+    const Duration longest =
+        std::min<Duration>(pool_of(worker).settings->restart_delay_max, shortage_delay_max);
+    lane.not_after = std::max(lane.not_after, now + jittered_max(longest));
+}
+
 void Ledger::demand_kill(KnownWorker& worker) {
     worker.demand = WorkerDemand::kill;
     touched_workers.push_back(&worker);

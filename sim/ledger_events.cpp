@@ -16,6 +16,7 @@ EndReason end_of(Verdict verdict) {
         case Verdict::model_failed: return EndReason::model_failed;
         case Verdict::non_finite: return EndReason::non_finite;
         case Verdict::out_of_memory: return EndReason::out_of_memory;
+        case Verdict::shortage: return EndReason::shortage;
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::undelivered:
@@ -115,10 +116,13 @@ public:
         KnownWorker* worker = to_.find(e.worker);
         if (worker == nullptr || worker->exited_at != never) return;
         const bool by_itself = !worker->is_ending();
-        if (worker->end_reason == Reason::none) worker->end_reason = Reason::exited;
+        const bool was_short = e.cause == ExitCause::shortage;
+        if (worker->end_reason == Reason::none)
+            worker->end_reason = was_short ? Reason::shortage : Reason::exited;
         if (worker->killed_at == never) to_.demand_kill(*worker);
         worker->exited_at = to_.now;
-        to_.die(*worker, by_itself ? Ledger::Death::own : Ledger::Death::ordered);
+        if (by_itself && was_short) to_.allow_shortage_delay(*worker);
+        to_.die(*worker, by_itself && !was_short ? Ledger::Death::own : Ledger::Death::ordered);
     }
 
     void operator()(const WorkerGone& e) {
@@ -182,6 +186,7 @@ public:
                 probe.failures_hi += probe.clean != Sure::no ? 1 : 0;
                 probe.failures_lo += clean ? 1 : 0;
                 break;
+            case ProbeVerdict::not_sent: break;
             case ProbeVerdict::refused:
                 probe.was_refused = probe.clean != Sure::no || probe.does_refusal_count;
                 if (clean || probe.does_refusal_count) to_.demand_kill(*worker);
@@ -372,6 +377,7 @@ private:
             case Verdict::broken: return to_.take_broken_link(attempt);
             case Verdict::undelivered: return to_.take_undelivered(attempt);
             case Verdict::stale: return to_.take_stale(attempt);
+            case Verdict::shortage: return fall_short(attempt);
             case Verdict::closed:
                 return attempt.job == nullptr ? to_.take_closed(attempt)
                                               : answer(attempt, Verdict::model_failed);
@@ -379,6 +385,17 @@ private:
                 return attempt.is_cancelled ? to_.leave_worker(attempt)
                                             : answer(attempt, Verdict::model_failed);
         }
+    }
+
+    void fall_short(KnownAttempt& attempt) {
+        KnownJob* const job = attempt.job;
+        const LaneId lane = attempt.worker->lane;
+        const bool is_aside = attempt.is_aside;
+        to_.leave_worker(attempt);
+        attempt.job = nullptr;
+        if (job == nullptr) return;
+        if (!is_aside) to_.lanes[lane.value].last_job_lo = to_.now;
+        to_.expect_end(*job, EndReason::shortage);
     }
 
     void answer(KnownAttempt& attempt, Verdict verdict) {

@@ -18,7 +18,8 @@ using B = BlowKind;
 using O = OrderKind;
 
 constexpr Endings every_ending(bad_input, fails, non_finite, out_of_memory, unhealthy, breaks_link,
-                               kills_worker, misbehaves, hangs, dumps_core, goes_stale);
+                               kills_worker, misbehaves, hangs, dumps_core, goes_stale,
+                               falls_short);
 constexpr Blows every_blow(B::crash, B::crash_pool, B::misbehave, B::memory_freed);
 constexpr Orders every_order(O::drain, O::resume, O::restart, O::restart_twice, O::prove);
 
@@ -441,6 +442,21 @@ constexpr std::array scenarios{
              .orders = Orders(O::restart, O::restart_twice, O::drain, O::resume),
              .orders_max = 4,
              .reloads_max = 4},
+    Scenario{.name = "shortage",
+             .about = "the gate runs short of descriptors or memory: that is no worker's fault",
+             .jobs_max = 120,
+             .streams = 20,
+             .trouble = 8,
+             .endings = Endings(falls_short, kills_worker),
+             .fixed_proofs = 20,
+             .many_lanes = 15,
+             .curses = Curses(C::gate_is_short, C::start_fails, C::crashes),
+             .curses_max = 8,
+             .blows = Blows(B::crash, B::crash_pool),
+             .blows_max = 10,
+             .orders = Orders(O::restart, O::drain, O::resume),
+             .orders_max = 3,
+             .reloads_max = 3},
 };
 
 }  // namespace

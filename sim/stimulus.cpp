@@ -75,7 +75,7 @@ std::string_view name_of(Ending value) {
     static constexpr std::array<std::string_view, endings> names{
         "answers",       "bad_input",   "fails",        "non_finite", "out_of_memory",
         "unhealthy",     "breaks_link", "kills_worker", "misbehaves", "hangs",
-        "never_arrives", "dumps_core",  "goes_stale"};
+        "never_arrives", "dumps_core",  "goes_stale",   "falls_short"};
     return name_in(names, value);
 }
 
@@ -103,7 +103,8 @@ std::string_view name_of(CurseKind value) {
                                                                      "gpu_gone",
                                                                      "away",
                                                                      "kills_all",
-                                                                     "link_stale"};
+                                                                     "link_stale",
+                                                                     "gate_is_short"};
     return name_in(names, value);
 }
 

@@ -30,8 +30,9 @@ enum class Ending : std::uint8_t {
     never_arrives,  // no link to the worker could be made
     dumps_core,     // the link breaks, and the worker exits some time later
     goes_stale,     // a reused connection ends before any byte; only workers that speak HTTP
+    falls_short,    // the gate can't send the job, or can't take its answer
 };
-inline constexpr std::size_t endings = 13;
+inline constexpr std::size_t endings = 14;
 
 /// One client's job: what the client does, and what the job does to its worker.
 struct JobScript {
@@ -83,11 +84,12 @@ enum class CurseKind : std::uint8_t {
     survives_kill,
     memory_held,
     gpu_gone,
-    away,        // an attached worker is not there
-    kills_all,   // each job kills its worker
-    link_stale,  // reused connections end before any byte of an answer
+    away,           // an attached worker is not there
+    kills_all,      // each job kills its worker
+    link_stale,     // reused connections end before any byte of an answer
+    gate_is_short,  // the gate can't start the worker, send it a job or a probe
 };
-inline constexpr std::size_t curse_kinds = 24;
+inline constexpr std::size_t curse_kinds = 25;
 
 /// A fault that lasts for a while on one lane.
 struct Curse {

@@ -64,6 +64,10 @@ void Workers::begin_load(WorkerId id) {
         if (says_so) stage_.tell(WorkerStarted{id});
         return await_outside(id);
     }
+    if (is_cursed(*worker, CurseKind::gate_is_short)) {
+        worker->cause = ExitCause::shortage;
+        return exit(id);
+    }
     if (is_cursed(*worker, CurseKind::start_fails) || is_cursed(*worker, CurseKind::gpu_gone))
         return exit(id);
     if (says_so) stage_.tell(WorkerStarted{id});
@@ -191,7 +195,7 @@ void Workers::exit(WorkerId id) {
     const Duration soon = between(luck, 0ms, luck.chance(80) ? 5ms : 200ms);
     const bool tree_dies = !worker->has_left_a_child;
     const std::uint64_t key = worker->key;
-    stage_.tell(WorkerExited{id});
+    stage_.tell(WorkerExited{id, worker->cause});
     if (tree_dies) stage_.after(soon, key, [this, id] { report_gone(id); });
 }
 

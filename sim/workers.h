@@ -57,6 +57,7 @@ private:
         Generation generation;
         std::uint64_t key = 0;  // the lane, and how many workers were started there before
         Life life = Life::coming;
+        ExitCause cause = ExitCause::worker;
         bool is_killed = false;
         bool has_survived_kill = false;   // was killed, and still runs
         bool has_left_a_child = false;    // exited, but a child process runs until the kill

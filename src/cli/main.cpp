@@ -1,22 +1,43 @@
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <variant>
 #include <vector>
+
+#include <boost/system/system_error.hpp>
 
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/print.h"
 #include "os/guard.h"
+#include "os/shortage.h"
 #include "setup/gpu_survey.h"
 
 namespace turnpike {
 namespace {
 
+/// Tells what the system refused, such as a socket or a thread: libraries throw then.
+int complain_of(int error, const std::exception& thrown) {
+    const Shortage shortage = shortage_behind(error);
+    return complain(shortage == Shortage::none ? std::string(thrown.what()) : text_of(shortage));
+}
+
 /// Returns the exit code. Ends the process itself if nothing may run after main.
 int run_command(const Command& command) {
-    const int code = std::visit([](const auto& chosen) { return run(chosen); }, command);
+    int code = exit_failed;
+    try {
+        code = std::visit([](const auto& chosen) { return run(chosen); }, command);
+    } catch (const std::system_error& error) {
+        code = complain_of(error.code().value(), error);
+    } catch (const boost::system::system_error& error) {
+        code = complain_of(error.code().value(), error);
+    } catch (const std::bad_alloc&) {
+        code = complain(text_of(Shortage::memory));
+    }
     if (left_thread_in_driver()) std::_Exit(code);
     return code;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "serve/server.h"
 #include "setup/checked_config.h"
 #include "setup/config_choice.h"
+#include "setup/descriptor_plan.h"
 #include "setup/environment.h"
 #include "setup/gpu_survey.h"
 #include "setup/sdk.h"
@@ -59,18 +61,28 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
     return targets;
 }
 
-/// Lowers connections_max if the system allows fewer open files. Otherwise clients could take the
-/// descriptors that the links to the workers need.
-void limit_connections(GateConfig& gate, const OpenFiles& files) {
-    constexpr std::uint64_t other_files = 1024;  // links, spool files, logs
-    const std::uint64_t room =
-        files.now > 2 * other_files ? files.now - other_files : files.now / 2;
-    if (room >= gate.connections_max) return;
+/// Returns why this process may open too few files for any gate, or nullopt if it may open enough.
+/// Without this check, whatever is opened first would fail, with a message of its own.
+std::optional<std::string> objection_to_limit(const OpenFiles& files) {
+    const auto fits = connections_for(
+        {.limit = files.now, .open = count_open_files(), .lanes = 1, .pools = 1, .wanted = 1});
+    return fits ? std::nullopt : std::optional(fits.error());
+}
+
+/// Lowers connections_max if the system allows fewer open files. Returns an error message if it
+/// allows too few to start.
+std::optional<std::string> limit_connections(CheckedConfig& checked, const OpenFiles& files) {
+    GateConfig& gate = checked.config.gate;
+    const auto fits = connections_for(descriptor_needs(checked.config, checked.lanes.size(),
+                                                       checked.machine.gpus.size(), files.now));
+    if (!fits) return fits.error();
+    if (*fits == gate.connections_max) return std::nullopt;
     print_to_stderr(fmt::format(
         "turnpike: only {} open files are allowed (ulimit -n), so at most {} clients may be "
         "connected at once\n",
-        files.now, room));
-    gate.connections_max = static_cast<std::uint32_t>(room);
+        files.now, *fits));
+    gate.connections_max = *fits;
+    return std::nullopt;
 }
 
 /// The folder of logs and crash reports. No other gate uses it while the lock is held. The path is
@@ -164,6 +176,8 @@ std::expected<std::string, std::string> write_sdk_if_needed(const Config& config
 
 int run(const UpCommand& command) {
     if (command.detach && !command.ready_fd) return detach(command);
+    const OpenFiles files = raise_open_files();
+    if (const auto objection = objection_to_limit(files)) return complain(*objection);
     UniqueFd ready_pipe = take_ready_pipe(command);
     const auto chosen = choose_config(config_choice(command.config, command.flags));
     if (!chosen) return complain(chosen.error(), exit_usage);
@@ -191,8 +205,7 @@ int run(const UpCommand& command) {
     const auto keys = key_file();
     if (!keys) return complain(keys.error());
     std::signal(SIGPIPE, SIG_IGN);
-    const OpenFiles files = raise_open_files();
-    limit_connections(checked->config.gate, files);
+    if (const auto objection = limit_connections(*checked, files)) return complain(*objection);
     Server server(UpInputs{.checked = *std::move(checked),
                            .driver = std::move(driver),
                            .log = *std::move(log),

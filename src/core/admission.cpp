@@ -76,8 +76,8 @@ void queue_up(State& s, Job& job) {
 bool can_pass(EndReason reason) {
     return reason == EndReason::queue_full || reason == EndReason::bytes_full ||
            reason == EndReason::arrivals_full || reason == EndReason::aside_full ||
-           reason == EndReason::waited_too_long || reason == EndReason::no_lane ||
-           reason == EndReason::shutting_down;
+           reason == EndReason::waited_too_long || reason == EndReason::shortage ||
+           reason == EndReason::no_lane || reason == EndReason::shutting_down;
 }
 
 /// Returns how soon a failed lane that the job may use tries again, or nullopt if none will.

@@ -64,6 +64,7 @@ EndReason reason_for(Verdict verdict) {
         case Verdict::bad_input: return EndReason::bad_input;
         case Verdict::non_finite: return EndReason::non_finite;
         case Verdict::out_of_memory: return EndReason::out_of_memory;
+        case Verdict::shortage: return EndReason::shortage;
         case Verdict::model_failed:
         case Verdict::unhealthy:
         case Verdict::broken:
@@ -96,6 +97,17 @@ Attempt* find(State& s, WorkerId worker_id, AttemptId id) {
     if (attempt->worker == worker) return attempt;
     worker::bring_down(s, *worker, Reason::misbehaved, Stop::kill);
     return nullptr;
+}
+
+/// Ends an attempt that the gate could not send, or whose answer it could not take. This says nothing
+/// about the worker or the model. The job is not sent again, because the shortage may last.
+void fell_short(State& s, Attempt& attempt) {
+    Lane& lane = s.lane_of(*attempt.worker);
+    Job* job = s.jobs.find(attempt.job);
+    release(s, attempt);
+    if (job == nullptr) return;
+    ++lane.failed;
+    job::end(s, *job, EndReason::shortage);
 }
 
 void finished(State& s, Attempt& attempt, Verdict verdict) {
@@ -197,6 +209,7 @@ void ended(State& s, const AttemptEnded& event) {
         case Verdict::non_finite:
         case Verdict::out_of_memory:
         case Verdict::cancelled: return finished(s, *attempt, event.verdict);
+        case Verdict::shortage: return fell_short(s, *attempt);
         case Verdict::closed:
             if (attempt->state == AttemptState::running)  // nobody asked it to cancel
                 return finished(s, *attempt, Verdict::model_failed);

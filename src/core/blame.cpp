@@ -87,6 +87,7 @@ bool is_acquitted_by(EndReason reason) {
         case EndReason::bytes_full:
         case EndReason::arrivals_full:
         case EndReason::body_failed:
+        case EndReason::shortage:
         case EndReason::aside_full:
         case EndReason::rate_exceeded:
         case EndReason::shutting_down:

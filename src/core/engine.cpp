@@ -42,7 +42,7 @@ struct Router {
     void operator()(const WorkerStarted& e) const { worker::started(s, e.worker); }
     void operator()(const LoadProgressed& e) const { worker::load_progressed(s, e.worker); }
     void operator()(const WorkerReady& e) const { worker::ready(s, e); }
-    void operator()(const WorkerExited& e) const { worker::exited(s, e.worker); }
+    void operator()(const WorkerExited& e) const { worker::exited(s, e); }
     void operator()(const WorkerGone& e) const { worker::gone(s, e.worker, e.memory); }
     void operator()(const WorkerMisbehaved& e) const { worker::misbehaved(s, e.worker); }
     void operator()(const AnswerBegun& e) const { attempt::begun(s, e); }

@@ -131,9 +131,10 @@ struct WorkerReady {
 /// closed. WorkerGone follows when nothing of the process tree is left.
 struct WorkerExited {
     WorkerId worker;
+    ExitCause cause = ExitCause::worker;
 
     static constexpr const char* name = "WorkerExited";
-    void fields(auto&& f) const { f("worker", worker); }
+    void fields(auto&& f) const { f("worker", worker), f("cause", cause); }
 };
 
 struct WorkerGone {

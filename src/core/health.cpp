@@ -80,6 +80,7 @@ void probe_ended(State& s, const ProbeEnded& event) {
             if (does_refusal_count)
                 worker::bring_down(s, *worker, Reason::not_answering, Stop::kill);
             return;
+        case ProbeVerdict::not_sent: return;  // the next probe is due as usual
     }
 }
 

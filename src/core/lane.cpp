@@ -52,7 +52,12 @@ LaneStatus status_serving(const Lane& lane, const Worker& worker) {
     return {aboard(lane) > 0 ? LaneState::busy : LaneState::ready, Reason::none};
 }
 
-void next_ended(Lane& lane) {
+/// A shortage of the gate says nothing about the new code: the next worker is started again later.
+void next_ended(State& s, Lane& lane, Reason why) {
+    if (why == Reason::shortage) {
+        lane.next_not_before = restart::after_shortage(s, lane);
+        return;
+    }
     switch (lane.next_step) {
         case NextStep::awaited: lane.next_step = NextStep::ended; return;
         case NextStep::reviving: lane.next_step = NextStep::revival_ended; return;
@@ -80,7 +85,9 @@ LaneStatus status_of(const State& s, const Lane& lane) {
         case WorkerState::proving: return {LaneState::proving, worker.why};
         case WorkerState::serving: return status_serving(lane, worker);
         case WorkerState::stopping:
-            return {worker::was_ordered(worker.why) ? LaneState::draining : LaneState::backoff,
+            return {worker::was_ordered(worker.why) && worker.why != Reason::shortage
+                        ? LaneState::draining
+                        : LaneState::backoff,
                     worker.why};
     }
     return {};
@@ -146,6 +153,7 @@ void turn_on(State& s, Lane& lane) {
 
 void worker_serves(State& s, Lane& lane, const Worker& worker) {
     lane.served = worker.generation;
+    lane.restart.shortage_level = 0;
     if (lane.mode != LaneMode::trying) return;
     turn_on(s, lane);
     lane.restart.is_on_parole = true;
@@ -187,13 +195,24 @@ void try_again(State& s, Lane& lane) {
     lane.restart.not_before = s.now;
 }
 
+/// Wakes the lane when the delay before its next start is over.
+void wait_for_start(State& s, Lane& lane) {
+    if (lane.mode != LaneMode::on && lane.mode != LaneMode::trying) return;
+    Instant next = never;
+    const auto await = [&](Instant start) {
+        if (s.now < start) next = std::min(next, start);
+    };
+    if (lane.current == nullptr) await(lane.restart.not_before);
+    if (lane.other == nullptr && lane.is_next_awaited()) await(lane.next_not_before);
+    if (next != never) s.timers.arm(lane.timer, next);
+}
+
 }  // namespace
 
 void step(State& s, Lane& lane) {
     if (lane.current != nullptr) worker::step(s, *lane.current);
     if (lane.other != nullptr) worker::step(s, *lane.other);
-    if (lane.mode == LaneMode::on && lane.current == nullptr && s.now < lane.restart.not_before)
-        s.timers.arm(lane.timer, lane.restart.not_before);
+    wait_for_start(s, lane);
     if (lane.mode == LaneMode::failed) try_again(s, lane);
     loading::line_up(s, lane);
     placement::refresh(s, lane);
@@ -203,10 +222,13 @@ void worker_down(State& s, Lane& lane, Worker& worker, Reason why) {
     s.touch(lane);
     switch (worker.role) {
         case Role::leaving: return;
-        case Role::next: return next_ended(lane);
+        case Role::next: return next_ended(s, lane, why);
         case Role::current:
             restart::note_good_run(s, lane, worker);
-            if (reload::is_trial(s, lane, worker)) {
+            if (why == Reason::shortage) {
+                lane.restart.not_before = restart::after_shortage(s, lane);
+                lane.restart.why = why;
+            } else if (reload::is_trial(s, lane, worker)) {
                 reload::trial_ended(s, lane);
             } else if (lane.mode == LaneMode::on) {
                 restart::after(s, lane, worker, why);

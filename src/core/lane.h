@@ -66,8 +66,9 @@ struct Lane {
     Instant last_job = Instant::min();
     Queue queue;  // jobs that ask for this lane
     LoneRide lone_ride;
-    Timer timer;                  // the next start
-    Instant next_try_at = never;  // if it has failed
+    Instant next_not_before = Instant::min();  // the start of `next`, after one that failed
+    Timer timer;                               // the next start
+    Instant next_try_at = never;               // if it has failed
     NextStep next_step = NextStep::none;
     LaneMode revived_from = LaneMode::failed;  // how it was off before a reload turned it on
     Reason revived_reason = Reason::none;

@@ -30,7 +30,8 @@ bool needs_current(const State& s, const Lane& lane) {
 }
 
 bool needs_next(const State& s, const Lane& lane) {
-    return may_start(s, lane) && lane.is_next_awaited() && lane.other == nullptr;
+    return may_start(s, lane) && lane.is_next_awaited() && lane.other == nullptr &&
+           s.now >= lane.next_not_before;
 }
 
 bool needs_turn(const State& s, const Lane& lane) {

@@ -157,6 +157,7 @@ void switch_over(State& s, Lane& lane) {
     lane.current->role = Role::current;
     lane.served = lane.current->generation;
     lane.restart.not_before = s.now;
+    lane.restart.shortage_level = 0;
     lane.next_step = NextStep::none;
     s.act(ReportSwitch{lane.id, lane.current->id});
     s.touch(lane);

@@ -150,6 +150,14 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why) {
     postpone_uncharged(s, lane);
 }
 
+Instant after_shortage(State& s, Lane& lane) {
+    const PoolSettings& settings = s.pool_of(lane).settings;
+    const Duration plain =
+        std::min(plain_delay(settings, lane.restart.shortage_level), shortage_delay_max);
+    raise(settings, lane.restart.shortage_level);
+    return later(s.now, jittered(s, plain));
+}
+
 void note_good_run(State& s, Lane& lane, const Worker& worker) {
     if (!has_run_well(s, s.pool_of(lane).settings, &worker)) return;
     lane.restart.delay_level = 0;

@@ -20,6 +20,7 @@ struct Worker;
 struct Restart {
     std::uint32_t delay_level = 0;  // how often the delay has doubled
     std::uint32_t rest_level = 0;
+    std::uint32_t shortage_level = 0;  // like delay_level, for starts that a shortage prevented
     Instant not_before = Instant::min();
     Reason why = Reason::none;                       // why the lane waits
     std::array<Instant, crash_limit_max> crashes{};  // ring buffer of the latest crashes
@@ -36,6 +37,10 @@ void after(State& s, Lane& lane, const Worker& worker, Reason why);
 /// Must be called when the current worker of a lane goes down. If it had served for restart_good_run,
 /// the next delay is short again, and parole is over.
 void note_good_run(State& s, Lane& lane, const Worker& worker);
+
+/// Must be called when a shortage of the gate or of the machine prevented a start. Returns when the
+/// lane may try again. Nothing is held against the lane.
+[[nodiscard]] Instant after_shortage(State& s, Lane& lane);
 
 /// Must be called when the worker of a failed lane that tries again goes down: it has failed again.
 void try_ended(State& s, Lane& lane, Reason why);

@@ -17,6 +17,9 @@ inline constexpr std::uint32_t batch_max = 1024;
 inline constexpr std::uint32_t crash_limit_max = 16;
 inline constexpr std::uint32_t poisons_max = 64;  // remembered per pool
 
+/// A start that a shortage prevented costs little, and the shortage may end at any time.
+inline constexpr Duration shortage_delay_max = 5s;
+
 struct PoolSettings {
     std::uint32_t lanes = 1;
     // Used for a worker that does not announce its own numbers in WorkerReady:

@@ -76,7 +76,8 @@ void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent) {
         case Verdict::undelivered:
         case Verdict::cancelled:
         case Verdict::closed:
-        case Verdict::stale: return;
+        case Verdict::stale:
+        case Verdict::shortage: return;
     }
 }
 

@@ -15,6 +15,7 @@ std::string_view name_of(Verdict value) {
         case Verdict::cancelled: return "cancelled";
         case Verdict::closed: return "closed";
         case Verdict::stale: return "stale";
+        case Verdict::shortage: return "shortage";
     }
     return "?";
 }
@@ -39,6 +40,7 @@ std::string_view name_of(EndReason value) {
         case EndReason::bytes_full: return "bytes_full";
         case EndReason::arrivals_full: return "arrivals_full";
         case EndReason::body_failed: return "body_failed";
+        case EndReason::shortage: return "shortage";
         case EndReason::aside_full: return "aside_full";
         case EndReason::rate_exceeded: return "rate_exceeded";
         case EndReason::shutting_down: return "shutting_down";
@@ -105,6 +107,7 @@ std::string_view name_of(Reason value) {
         case Reason::trying_again: return "trying_again";
         case Reason::gpu_lost: return "gpu_lost";
         case Reason::will_not_die: return "will_not_die";
+        case Reason::shortage: return "shortage";
         case Reason::restart_asked: return "restart_asked";
         case Reason::drain_asked: return "drain_asked";
         case Reason::replaced: return "replaced";
@@ -135,6 +138,15 @@ std::string_view name_of(ProbeVerdict value) {
         case ProbeVerdict::answered: return "answered";
         case ProbeVerdict::silent: return "silent";
         case ProbeVerdict::refused: return "refused";
+        case ProbeVerdict::not_sent: return "not_sent";
+    }
+    return "?";
+}
+
+std::string_view name_of(ExitCause value) {
+    switch (value) {
+        case ExitCause::worker: return "worker";
+        case ExitCause::shortage: return "shortage";
     }
     return "?";
 }

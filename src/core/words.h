@@ -45,7 +45,8 @@ enum class Verdict : std::uint8_t {
     undelivered,  // no link could be opened; the worker never saw the job
     cancelled,    // ended because we asked; the worker is done with it
     closed,       // we closed the exchange; nobody knows yet whether the worker is done with it
-    stale,  // a reused connection ended before any byte of an answer; the worker has not exited
+    stale,     // a reused connection ended before any byte of an answer; the worker has not exited
+    shortage,  // the gate lacked descriptors or memory to send the job or to take its answer
 };
 
 /// Why a job ended, or why it was not admitted. Each reason belongs to one Outcome.
@@ -68,6 +69,7 @@ enum class EndReason : std::uint8_t {
     bytes_full,       // queue.bytes_max
     arrivals_full,    // arriving_max
     body_failed,      // the body was malformed, too large or too slow, or the disk was full
+    shortage,         // the gate lacked descriptors or memory for the job while it ran
     aside_full,       // every serving lane has aside_max asides, or no lane serves now
     rate_exceeded,  // the client's key has a rate; the gate refuses, and the engine never hears of it
     shutting_down,
@@ -93,6 +95,7 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::known_poison:
         case EndReason::stream_broken:
         case EndReason::no_lane:
+        case EndReason::shortage:
         case EndReason::shutting_down:
         case EndReason::answer_lost: return Outcome::failed;
         case EndReason::deadline_passed:
@@ -158,6 +161,7 @@ enum class Reason : std::uint8_t {
     trying_again,   // the lane had crashed too often; its worker starts once more
     gpu_lost,
     will_not_die,  // survived the kill
+    shortage,      // it could not be started: the gate or the machine is short of something
     // what somebody ordered
     restart_asked,
     drain_asked,
@@ -178,7 +182,18 @@ enum class Reason : std::uint8_t {
 /// answers, the engine counts the votes.
 enum class ProofVerdict : std::uint8_t { passed, failed, grouped };
 
-enum class ProbeVerdict : std::uint8_t { answered, silent, refused };
+enum class ProbeVerdict : std::uint8_t {
+    answered,
+    silent,
+    refused,
+    not_sent,  // the gate was short of descriptors; this says nothing about the worker
+};
+
+/// Why a worker exited, or could not be started.
+enum class ExitCause : std::uint8_t {
+    worker,    // it ended by itself or by order, or its program can't be run
+    shortage,  // it was not started: the gate or the machine lacks descriptors, memory or processes
+};
 
 /// Whether a worker's GPU memory was free when its last process was gone.
 enum class Memory : std::uint8_t { freed, held };
@@ -219,6 +234,7 @@ std::string_view name_of(LaneState);
 std::string_view name_of(Reason);
 std::string_view name_of(ProofVerdict);
 std::string_view name_of(ProbeVerdict);
+std::string_view name_of(ExitCause);
 std::string_view name_of(Memory);
 std::string_view name_of(CancelPolicy);
 std::string_view name_of(ProofKind);

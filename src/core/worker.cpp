@@ -116,8 +116,11 @@ void ready(State& s, const WorkerReady& event) {
     hold(s, *worker, Hold::prove, Reason::proof_due);
 }
 
-void exited(State& s, WorkerId id) {
-    if (Worker* worker = s.workers.find(id)) bring_down(s, *worker, Reason::exited, Stop::exited);
+void exited(State& s, const WorkerExited& event) {
+    Worker* worker = s.workers.find(event.worker);
+    if (worker == nullptr) return;
+    const bool was_started = event.cause != ExitCause::shortage;
+    bring_down(s, *worker, was_started ? Reason::exited : Reason::shortage, Stop::exited);
 }
 
 void gone(State& s, WorkerId id, Memory memory) {
@@ -204,7 +207,8 @@ bool was_ordered(Reason why) {
         case Reason::job_cancelled:
         case Reason::disagrees:
         case Reason::crashed_too_often:
-        case Reason::will_not_die: return true;
+        case Reason::will_not_die:
+        case Reason::shortage: return true;
         case Reason::none:
         case Reason::exited:
         case Reason::load_silent:

@@ -20,6 +20,7 @@
 namespace turnpike {
 
 struct State;
+struct WorkerExited;
 struct WorkerReady;
 
 enum class WorkerState : std::uint8_t { starting, loading, proving, serving, stopping };
@@ -131,7 +132,7 @@ namespace worker {
 void started(State& s, WorkerId id);
 void load_progressed(State& s, WorkerId id);
 void ready(State& s, const WorkerReady& event);
-void exited(State& s, WorkerId id);
+void exited(State& s, const WorkerExited& event);
 void gone(State& s, WorkerId id, Memory memory);
 void misbehaved(State& s, WorkerId id);
 void time_is_up(State& s, Worker& worker);

@@ -18,6 +18,20 @@ bool is_too_slow(std::uint64_t bytes, Bytes per_second, Duration window) {
            per_second.count * static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
 }
 
+Standing standing_of(Wait wait) {
+    switch (wait) {
+        case Wait::request: return Standing::idle;
+        case Wait::head: return Standing::head;
+        case Wait::body: return Standing::uploading;
+        case Wait::closing: return Standing::closing;
+        case Wait::nothing:
+        case Wait::departure:
+        case Wait::writing:
+        case Wait::draining: break;
+    }
+    return Standing::busy;
+}
+
 }  // namespace
 
 Connection::Connection(ConnectionDeps& deps, TransportPtr transport, Peer peer, Ticket ticket)
@@ -29,16 +43,23 @@ Connection::Connection(ConnectionDeps& deps, TransportPtr transport, Peer peer, 
       reader_(limits),
       job_(deps, peer_, client_at_address_) {
     transport_->set_user(*this);
+    deps_.crowd.add(*this);
 }
 
 Connection::~Connection() {
-    wait_for(Wait::nothing);
+    deps_.timeouts.wait_for(*this, Wait::nothing, deps_.clock.now());
+    deps_.crowd.remove(*this);
     deps_.wakeups.remove(*this);
 }
 
 void Connection::start() {
     wait_for(Wait::request);
     read();
+}
+
+void Connection::wait_for(Wait kind) {
+    deps_.timeouts.wait_for(*this, kind, deps_.clock.now());
+    deps_.crowd.stands(*this, standing_of(kind));
 }
 
 // ── reading ──────────────────────────────────────────────────────────────────────────────────────
@@ -161,6 +182,14 @@ void Connection::end_with_gate() {
         job_.note_loss(EndReason::shutting_down,
                        writer_.body_bytes_taken() - Bytes{transport_->unsent()});
     close();
+}
+
+void Connection::push_out() {
+    if (state_ != State::body) return close();
+    transport_->close();
+    is_reading_ = false;
+    client_ = Client::left;
+    fail_body({Problem::too_slow, "connections ran short, and this client had most of them"});
 }
 
 /// Ends the connection. The gate drops it at the end of the turn.

@@ -70,6 +70,9 @@ public:
     void end_with_gate();
     /// Closes the connection in the middle of its answer, and records why.
     void cut_off(Departure why) { give_up(why); }
+    /// Closes the connection now, because connections run short. An upload that is under way fails.
+    /// Must not be called while the connection is busy.
+    void push_out();
     [[nodiscard]] bool has_live_job() const { return job_.is_live(); }
 
     // ── the answer that waits for the client ──
@@ -92,6 +95,9 @@ public:
     Links<Connection> wait_links;
     Wait wait = Wait::nothing;
     Instant wait_until{};
+    Links<Connection> crowd_links;
+    Standing standing = Standing::idle;
+    [[nodiscard]] bool has_input_waiting() const { return !transport_->is_quiet(); }
 
 private:
     enum class State : std::uint8_t {
@@ -120,7 +126,7 @@ private:
     void give_up(Departure why);
     void check_if_client_left();
     void close();
-    void wait_for(Wait kind) { deps_.timeouts.wait_for(*this, kind, deps_.clock.now()); }
+    void wait_for(Wait kind);
 
     // a request (connection_request.cpp)
     void take_head();

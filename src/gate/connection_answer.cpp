@@ -17,7 +17,10 @@ constexpr std::size_t in_passing_max = std::size_t{64} * 1024;
 void Connection::ended(const EndJob& end) {
     const bool is_storing = state_ == State::storing;
     job_.end(end);
-    if (client_ == Client::left) return close();
+    if (client_ == Client::left) {
+        if (objection_) job_.note_problem(*objection_);  // for the log
+        return close();
+    }
     Answer& answer = job_.exchange().answer;
     // An answer that began and broke in this turn is sent as far as it came, like any other.
     if (state_ == State::waiting && answer.is_partial() && is_caused_by_attempt(end.reason))

@@ -10,6 +10,7 @@
 #include "gate/access.h"
 #include "gate/arrival.h"
 #include "gate/clients.h"
+#include "gate/crowd.h"
 #include "gate/http_date.h"
 #include "gate/job_name.h"
 #include "gate/key_file.h"
@@ -59,6 +60,7 @@ struct ConnectionDeps {
     JobArchive& archive;
     LostAnswers& losses;
     Timeouts<Connection>& timeouts;
+    Crowd<Connection>& crowd;
     GateStage stage = GateStage::open;
     std::function<void(const Event&)> deliver;
     std::function<void(Connection&)> closed;  // the connection is still in use when this is called

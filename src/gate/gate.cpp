@@ -1,5 +1,6 @@
 #include "gate/gate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,9 +11,8 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration departure_every = 1s;  // how often we check for clients that left unseen
-constexpr Duration idle_min = 1s;     // younger idle connections stay: a request may be on its way
-constexpr Duration closing_max = 2s;  // for a client that has read all to close its side
+constexpr Duration departure_every = 1s;    // how often we check for clients that left unseen
+constexpr Duration closing_max = 2s;        // for a client that has read all to close its side
 constexpr Duration draining_every = 200ms;  // how often we look whether a client has read all
 
 std::uint32_t place_of(Ticket ticket) { return static_cast<std::uint32_t>(ticket.value); }
@@ -133,6 +133,7 @@ ConnectionDeps Gate::connection_deps() {
             .archive = archive_,
             .losses = losses_,
             .timeouts = timeouts_,
+            .crowd = crowd_,
             .deliver = deps_.deliver,
             .closed = [this](Connection& connection) { closed(connection); }};
 }
@@ -141,6 +142,8 @@ ConnectionDeps Gate::connection_deps() {
 
 void Gate::add_connection(TransportPtr transport, Peer peer) {
     if (connection_deps_.stage == GateStage::over) return;
+    const ClientUse client = clients_.at_address(peer.address);
+    if (peer.entrance == Entrance::tcp && !make_room_for(client.id())) return;
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -154,14 +157,27 @@ void Gate::add_connection(TransportPtr transport, Peer peer) {
     by_ticket_[place]->start();
 }
 
-bool Gate::make_room() {
-    if (connections_ < deps_.config.gate.connections_max) return true;
-    Connection* idle = timeouts_.longest_waiting(Wait::request);
-    if (idle == nullptr) return false;
-    const Duration left = idle->wait_until - deps_.clock.now();
-    if (deps_.config.gate.idle_timeout - left < idle_min) return false;
-    idle->finish_up();
-    return connections_ < deps_.config.gate.connections_max;
+bool Gate::has_room() const {
+    return connections_ < deps_.config.gate.connections_max || crowd_.has_removable();
+}
+
+/// The last tenth of the connections is for clients that have less than their share. So nobody can
+/// take all of them with connections that may not be pushed out.
+bool Gate::make_room_for(ClientId client) {
+    const std::size_t most = deps_.config.gate.connections_max;
+    if (connections_ < most - most / 10) return true;
+    const std::size_t share =
+        std::max<std::size_t>(1, most / std::max<std::size_t>(1, crowd_.clients()));
+    const bool has_its_share = crowd_.count(client) >= share;
+    if (!has_its_share && connections_ < most) return true;
+    Connection* first = has_its_share ? crowd_.first_of(client) : crowd_.first_of_most();
+    if (first == nullptr) return false;
+    first->push_out();
+    return true;
+}
+
+void Gate::push_one_out() {
+    if (Connection* first = crowd_.first_of_most()) first->push_out();
 }
 
 Connection* Gate::find(Ticket ticket) const {

@@ -20,6 +20,7 @@
 #include "gate/clients.h"
 #include "gate/connection.h"
 #include "gate/connection_deps.h"
+#include "gate/crowd.h"
 #include "gate/key_file.h"
 #include "gate/key_rates.h"
 #include "gate/own_routes.h"
@@ -65,11 +66,14 @@ public:
     /// After close_all(), CHECKs that no connection and no job is left.
     ~Gate();
 
-    /// Drops the connection if close_all() was called.
+    /// Takes the connection. If connections run short, another one is pushed out for it
+    /// (gate/crowd.h). Drops it if its client has its share of them and none of its own may go, or
+    /// if close_all() was called.
     void add_connection(TransportPtr transport, Peer peer);
-    /// Returns true if one more connection fits. If needed, closes the connection that has idled
-    /// longest.
-    bool make_room();
+    /// True if a further connection can be taken, maybe in place of another one.
+    [[nodiscard]] bool has_room() const;
+    /// Pushes out one connection, because no descriptor is left.
+    void push_one_out();
 
     void carry_out(const AdmitJob& action);
     void carry_out(const RefuseJob& action);
@@ -93,6 +97,7 @@ private:
     [[nodiscard]] std::vector<ClientFigures> client_figures() const;
     [[nodiscard]] ConnectionDeps connection_deps();
     [[nodiscard]] Connection* find(Ticket ticket) const;
+    [[nodiscard]] bool make_room_for(ClientId client);
     void closed(Connection& connection);
     /// Drops the connections that were closed in this turn.
     void wake() override { closed_.clear(); }
@@ -114,6 +119,7 @@ private:
     LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
+    Crowd<Connection> crowd_;
     ConnectionDeps connection_deps_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
     AnswerRoom answer_room_;

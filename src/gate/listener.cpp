@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "gate/gate.h"
+#include "os/shortage.h"
 #include "os/socket_transport.h"
 
 namespace turnpike {
@@ -147,10 +148,10 @@ void Listener::stop_tcp() {
 }
 
 void Listener::accept_tcp(std::size_t which) {
-    if (!gate_->make_room()) return retry_later([this, which] { accept_tcp(which); });
+    if (!gate_->has_room()) return retry_later([this, which] { accept_tcp(which); });
     tcp_[which].async_accept([this, which](error_code error, SocketOf<tcp> socket) {
         if (error == asio::error::operation_aborted || !tcp_[which].is_open()) return;
-        if (error) return retry_later([this, which] { accept_tcp(which); });
+        if (error) return retry_after(error, [this, which] { accept_tcp(which); });
         error_code is_gone;
         error_code ignored;
         const tcp::endpoint peer = socket.remote_endpoint(is_gone);
@@ -170,7 +171,7 @@ void Listener::accept_tcp(std::size_t which) {
 void Listener::accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor) {
     acceptor->async_accept([this, acceptor](error_code error, SocketOf<Local> socket) {
         if (error == asio::error::operation_aborted || !acceptor->is_open()) return;
-        if (error) return retry_later([this, acceptor] { accept_unix(acceptor); });
+        if (error) return retry_after(error, [this, acceptor] { accept_unix(acceptor); });
         error_code failed;
         socket.non_blocking(true, failed);
         if (!failed && is_trusted_peer(socket.native_handle()))
@@ -181,7 +182,13 @@ void Listener::accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor) {
     });
 }
 
-/// Calls `then` after a while. Needed if there are no more descriptors or too many connections. New
+/// Calls `then` after a while. If we may open no more files, a client makes room meanwhile.
+void Listener::retry_after(error_code error, std::function<void()> then) {
+    if (shortage_behind(error.value()) != Shortage::none) gate_->push_one_out();
+    retry_later(std::move(then));
+}
+
+/// Calls `then` after a while. Needed if an accept failed, or if too many connections are busy. New
 /// clients wait in the kernel's queue meanwhile.
 void Listener::retry_later(std::function<void()> then) {
     const auto timer = std::make_shared<asio::steady_timer>(loop_, retry_delay);

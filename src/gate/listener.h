@@ -54,6 +54,7 @@ private:
     [[nodiscard]] static SocketFile socket_file_at(const std::string& path);
 
     void accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor);
+    void retry_after(boost::system::error_code error, std::function<void()> then);
     void retry_later(std::function<void()> then);
 
     boost::asio::io_context& loop_;

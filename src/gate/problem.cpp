@@ -90,6 +90,10 @@ constexpr std::array rows{
         "Send the job again after the time in Retry-After."},
     Row{Problem::shutting_down, 503, "shutting-down", "The gate is shutting down.",
         "Send the job again when the gate is back."},
+    Row{Problem::shortage, 503, "shortage",
+        "Turnpike itself lacked descriptors or memory for this job.",
+        "Send the job again after the time in Retry-After. Whoever runs Turnpike can raise its "
+        "limits; docs/operations.md lists them."},
     Row{Problem::worker_died, 502, "worker-died", "The worker died while it had the job.",
         "Look at the worker's log; the job may be sent again."},
     Row{Problem::poison, 502, "poison",
@@ -193,6 +197,7 @@ Problem problem_of(EndReason reason) {
         case EndReason::aside_full: return Problem::aside_full;
         case EndReason::rate_exceeded: return Problem::rate_exceeded;
         case EndReason::shutting_down: return Problem::shutting_down;
+        case EndReason::shortage: return Problem::shortage;
         case EndReason::client_left:
         case EndReason::cancel_asked:
         case EndReason::client_too_slow:

@@ -45,6 +45,7 @@ enum class Problem : std::uint8_t {
     no_lane,               // 503
     waited_too_long,       // 503
     shutting_down,         // 503
+    shortage,              // 503
     worker_died,           // 502
     poison,                // 502
     known_poison,          // 502

@@ -1,6 +1,7 @@
 #include "gate/trouble_text.h"
 
 #include "gate/problem.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -31,6 +32,7 @@ std::string sentence_of(const Trouble& trouble) {
             return "the request's body could not be read back from the spool";
         case Cause::body_not_stored:
             return with_details("its body could not be put into memory", trouble.told);
+        case Cause::shortage: return text_of(Shortage::descriptors);
         case Cause::worker_died: return with_details("its worker died", trouble.told);
         case Cause::worker_ended: return with_details("its worker was ended", trouble.told);
         case Cause::worker_gives_up: return "its worker says that it can't go on";
@@ -53,8 +55,8 @@ WithheldWords words_withheld_from(Audience client, const Trouble& trouble) {
 
 bool is_caused_by_attempt(EndReason reason) {
     return reason == EndReason::bad_input || reason == EndReason::worker_died ||
-           reason == EndReason::poison || reason == EndReason::stream_broken ||
-           is_model_failure(reason);
+           reason == EndReason::poison || reason == EndReason::shortage ||
+           reason == EndReason::stream_broken || is_model_failure(reason);
 }
 
 }  // namespace turnpike

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -50,6 +49,11 @@ std::string_view words_for(GuardReport::Step step) {
     return "";
 }
 
+StartFailure failure_of(std::string_view what, int error) {
+    return {.told = std::string(what) + ": " + text_of_error(error),
+            .shortage = shortage_behind(error)};
+}
+
 /// Returns the name in the report. On a warm start a Python process had the guard's end of the
 /// socket, so we do not trust that the name ends with a zero byte.
 std::string name_in(const GuardReport& report) {
@@ -61,7 +65,7 @@ std::string name_in(const GuardReport& report) {
 Guarded::Guarded(asio::io_context& loop, Children& children, GuardedUser user)
     : children_(children), user_(std::move(user)), control_(loop) {}
 
-std::expected<Guarded::Ends, std::string> Guarded::start(
+std::expected<Guarded::Ends, StartFailure> Guarded::start(
     const GuardOrders& orders, const std::vector<std::string>& environment, Link link) {
     auto out = make_pipe();
     auto err = make_pipe();
@@ -69,7 +73,7 @@ std::expected<Guarded::Ends, std::string> Guarded::start(
     auto channel = link == Link::socket ? make_sockets(SOCK_STREAM) : Pair{};
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!out || !err || !control || !channel || !nothing)
-        return std::unexpected(std::string("no pipe could be made: ") + std::strerror(errno));
+        return std::unexpected(failure_of("no pipe could be made", errno));
     std::vector descriptors{nothing.get(), out->theirs.get(), err->theirs.get(),
                             control->theirs.get()};
     if (link == Link::socket) descriptors.push_back(channel->theirs.get());
@@ -77,9 +81,7 @@ std::expected<Guarded::Ends, std::string> Guarded::start(
                             .arguments = arguments_of(orders),
                             .environment = environment,
                             .descriptors = std::move(descriptors)});
-    if (!pid)
-        return std::unexpected(std::string("its guard can't be started: ") +
-                               std::strerror(pid.error()));
+    if (!pid) return std::unexpected(failure_of("its guard can't be started", pid.error()));
     control_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), control->ours.release());
     watch_guard(*pid);
     listen();
@@ -92,7 +94,7 @@ std::expected<Guarded::Offered, std::string> Guarded::offer() {
     auto control = make_sockets(SOCK_SEQPACKET);
     auto channel = make_sockets(SOCK_STREAM);
     if (!out || !err || !control || !channel)
-        return std::unexpected(std::string("no pipe could be made: ") + std::strerror(errno));
+        return std::unexpected("no pipe could be made: " + text_of_error(errno));
     control_.assign(asio::generic::seq_packet_protocol(AF_UNIX, 0), control->ours.release());
     listen();
     return Offered{.ends = {std::move(out->ours), std::move(err->ours), std::move(channel->ours)},
@@ -150,7 +152,8 @@ void Guarded::hear(const GuardReport& report) {
             return user_.started({.pid = report.pid, .start = report.start});
         case Kind::failed:
             return worker_ended(
-                {.how = std::string(words_for(report.step)) + ": " + std::strerror(report.status)});
+                {.how = std::string(words_for(report.step)) + ": " + text_of_error(report.status),
+                 .shortage = shortage_behind(report.status)});
         case Kind::exited: {
             const ExitStatus exit{.code = report.code, .status = report.status};
             return worker_ended({.how = turnpike::words_for(exit),

@@ -17,6 +17,7 @@
 #include "os/children.h"
 #include "os/file.h"
 #include "os/guard.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -25,6 +26,13 @@ struct WorkerEnd {
     std::string how;  // "killed by SIGKILL", "exit code 1", "its guard died: killed by SIGKILL"
     std::optional<ExitStatus> exit;  // nullopt if nobody saw it end
     std::int64_t memory_peak_kib = 0;
+    Shortage shortage = Shortage::none;  // why it could not be started, if that was the reason
+};
+
+/// Why a guard can't start.
+struct StartFailure {
+    std::string told;
+    Shortage shortage = Shortage::none;
 };
 
 /// Callbacks about one worker and its guard. Their order is started, exited, gone; or exited, gone
@@ -52,8 +60,8 @@ public:
         UniqueFd out, err, link;
     };
     enum class Link : std::uint8_t { none, socket };
-    /// Starts the guard, which starts the worker. The error is a message that says why it can't.
-    [[nodiscard]] virtual std::expected<Ends, std::string> start(
+    /// Starts the guard, which starts the worker.
+    [[nodiscard]] virtual std::expected<Ends, StartFailure> start(
         const GuardOrders& orders, const std::vector<std::string>& environment, Link link) = 0;
 
     /// The other ends, for a guard and a worker that a warm process (supervisor/process/warm.h)
@@ -86,7 +94,7 @@ class Guarded final : public WorkerGuard, public std::enable_shared_from_this<Gu
 public:
     Guarded(boost::asio::io_context& loop, Children& children, GuardedUser user);
 
-    [[nodiscard]] std::expected<Ends, std::string> start(
+    [[nodiscard]] std::expected<Ends, StartFailure> start(
         const GuardOrders& orders, const std::vector<std::string>& environment,
         Link link = Link::none) override;
     [[nodiscard]] std::expected<Offered, std::string> offer() override;

@@ -14,4 +14,7 @@ struct OpenFiles {
 /// `before`.
 OpenFiles raise_open_files();
 
+/// Returns how many descriptors this process has open.
+[[nodiscard]] std::uint64_t count_open_files();
+
 }  // namespace turnpike

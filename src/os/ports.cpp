@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/leading_number.h"
@@ -183,6 +185,14 @@ std::string name_of(const ProcessFacts& process) {
     return process.name + " (pid " + std::to_string(process.id.pid) + ")";
 }
 
+/// False if there are no descriptors for the files that look_at_port() reads. It would take files
+/// that can't be opened for empty ones.
+bool can_look() {
+    const UniqueFd folder(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd file(::open("/proc/net/tcp", O_RDONLY | O_CLOEXEC));
+    return (folder && file) || shortage_behind(errno) == Shortage::none;
+}
+
 std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
     for (const ProcessFacts& process : all) {
         std::set<Inode> sockets;
@@ -194,18 +204,22 @@ std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
 
 }  // namespace
 
-std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
-                                         std::uint64_t random) {
+std::expected<std::uint16_t, Shortage> choose_port(const std::set<std::uint16_t>& except,
+                                                   std::uint64_t random) {
+    if (!UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)))
+        if (const Shortage shortage = shortage_behind(errno); shortage != Shortage::none)
+            return std::unexpected(shortage);
     const Range range = port_range();
     const std::uint64_t count = range.last - range.first + 1;
     for (std::uint64_t i = 0; i < count; ++i) {
         const auto port = static_cast<std::uint16_t>(range.first + (random + i) % count);
         if (!except.contains(port) && is_free_v4(port) && is_free_v6(port)) return port;
     }
-    return std::nullopt;
+    return std::unexpected(Shortage::none);
 }
 
 PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
+    if (!can_look()) return {.holder = PortStatus::Holder::unknown};
     const std::vector<Listener> listeners = all_listeners();
     const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
     if (!is_taken && look == PortLook::quick) return {};
@@ -240,6 +254,7 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
 }
 
 PortStatus look_at_socket(const ListenerId& listener, pid_t root) {
+    if (!can_look()) return {.holder = PortStatus::Holder::unknown};
     const std::vector<ProcessFacts> all = list_processes();
     const std::vector<ProcessFacts> tree = descendants_of(root, all);
     const auto is_maker = [&](const ProcessFacts& process) {

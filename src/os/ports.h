@@ -5,19 +5,21 @@
 
 #include <compare>
 #include <cstdint>
+#include <expected>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "os/shortage.h"
 
 namespace turnpike {
 
 /// Returns a port on which nobody listens, outside the range from which the system takes ports for
 /// connections. The port is not reserved: look_at_port() shows if another process takes it first.
-/// Nullopt if no port is free.
-[[nodiscard]] std::optional<std::uint16_t> choose_port(const std::set<std::uint16_t>& except,
-                                                       std::uint64_t random);
+/// The error is the shortage that keeps us from looking, or Shortage::none if no port is free.
+[[nodiscard]] std::expected<std::uint16_t, Shortage> choose_port(
+    const std::set<std::uint16_t>& except, std::uint64_t random);
 
 /// A listening socket. Two with the same number and owner are the same one.
 struct ListenerId {
@@ -27,7 +29,12 @@ struct ListenerId {
 };
 
 struct PortStatus {
-    enum class Holder : std::uint8_t { nobody, tree, stranger };
+    enum class Holder : std::uint8_t {
+        nobody,
+        tree,
+        stranger,
+        unknown,  // this process can't open the files that would tell
+    };
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
     Protocol protocol = Protocol::ipv4;      // if tree: how to reach it; IPv4 if both work

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "os/send.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -152,10 +153,17 @@ private:
     std::shared_ptr<CallState> state_;
 };
 
+ConnectFailure failure_of(error_code error) {
+    if (error == asio::error::connection_refused) return ConnectFailure::refused;
+    // EAGAIN means that the listener's queue is full.
+    const bool is_short = error.value() != EAGAIN &&
+                          error.category() == boost::system::system_category() &&
+                          shortage_behind(error.value()) != Shortage::none;
+    return is_short ? ConnectFailure::shortage : ConnectFailure::failed;
+}
+
 Connected connected(StreamSocket& socket, error_code error) {
-    if (error)
-        return std::unexpected(error == asio::error::connection_refused ? ConnectFailure::refused
-                                                                        : ConnectFailure::failed);
+    if (error) return std::unexpected(failure_of(error));
     error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // fails on a Unix socket
     socket.non_blocking(true, ignored);

@@ -33,6 +33,7 @@ enum class ConnectFailure : std::uint8_t {
     refused,   // nothing listens there
     failed,    // no connection could be made
     stranger,  // another program listens there (supervisor/http/checked_dialer)
+    shortage,  // we have no descriptor or memory for one
 };
 
 using Connected = std::expected<TransportPtr, ConnectFailure>;

@@ -31,7 +31,7 @@ std::string url_suffix(const LaneFacts& lane) {
 /// death, together with the crash report.
 bool is_caused_by_death(const LaneFacts& facts, LaneState state, Reason reason) {
     const bool goes_on = reason == Reason::memory_held || reason == Reason::link_doubted ||
-                         reason == Reason::failing_jobs;
+                         reason == Reason::failing_jobs || reason == Reason::shortage;
     return facts.worker.empty() && state == LaneState::backoff && !goes_on;
 }
 

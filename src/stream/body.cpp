@@ -123,6 +123,8 @@ void Body::seal(const Store& store, Sealed then) {
             std::move(tell));
 }
 
+std::shared_ptr<const void> Body::sealed_file() const { return seal_; }
+
 void Body::clear() {
     empty_and_keep(memory_, kept_memory_max);
     size_ = written_ = 0;

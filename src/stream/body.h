@@ -54,6 +54,9 @@ public:
     using Sealed = std::move_only_function<void(int file, int error)>;
     void seal(const Store& store, Sealed then);
 
+    /// Returns what keeps the sealed file open. Must be called only after seal() has passed the file.
+    [[nodiscard]] std::shared_ptr<const void> sealed_file() const;
+
     /// Returns a function that returns the first `max` bytes of a body on disk, or an empty text if
     /// the disk fails. The function works even after the body is dropped. It blocks, so it must be
     /// called on the disk thread.

@@ -23,6 +23,8 @@ enum class Cause : std::uint8_t {
     body_unreadable,  // it could not be read back from the spool
     body_not_stored,  // it could not be put into memory for the worker; `told`: the system's error
 
+    shortage,  // we had no descriptor or memory to reach the worker, or to take its answer
+
     // the worker
     worker_died,      // `told`: how it ended; `said`: the last lines that it printed
     worker_ended,     // we ended it; `told`: what it did wrong; `said`: the last lines
@@ -55,6 +57,7 @@ enum class Audience : std::uint8_t {
         case Cause::not_valid_http:
         case Cause::body_unreadable:
         case Cause::body_not_stored:
+        case Cause::shortage:
         case Cause::worker_died:
         case Cause::worker_ended:
         case Cause::worker_gives_up: return Audience::admins;

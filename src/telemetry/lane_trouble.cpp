@@ -21,6 +21,7 @@ std::string_view name_of(LaneCause cause) {
         case LaneCause::wrong_answer: return "wrong_answer";
         case LaneCause::disagrees: return "disagrees";
         case LaneCause::gpu_silent: return "gpu_silent";
+        case LaneCause::shortage: return "shortage";
     }
     return "";
 }

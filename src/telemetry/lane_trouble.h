@@ -34,6 +34,8 @@ enum class LaneCause : std::uint8_t {
     disagrees,     // its answer differs from the majority's
 
     gpu_silent,  // the driver of its GPU does not answer
+
+    shortage,  // we or the machine lack descriptors, memory or processes to start or to ask it
 };
 
 /// Returns the cause's name: "wrong_answer".

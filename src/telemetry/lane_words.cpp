@@ -38,6 +38,8 @@ std::string_view words_for(Reason reason) {
         case Reason::trying_again: return "it crashed too often, and tries to start again now";
         case Reason::gpu_lost: return "its GPU is gone";
         case Reason::will_not_die: return "its old worker does not die";
+        case Reason::shortage:
+            return "Turnpike or this machine lacks what a start needs; it is tried again";
         case Reason::restart_asked: return "a restart was asked for";
         case Reason::drain_asked: return "a drain was asked for";
         case Reason::replaced: return "newer code took over";

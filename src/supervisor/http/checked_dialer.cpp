@@ -32,6 +32,7 @@ public:
             case PortStatus::Holder::nobody: return end(std::unexpected(ConnectFailure::refused));
             case PortStatus::Holder::stranger:
                 return end(std::unexpected(ConnectFailure::stranger));
+            case PortStatus::Holder::unknown: return end(std::unexpected(ConnectFailure::shortage));
             case PortStatus::Holder::tree: break;
         }
         if (unnamed_ != nullptr) return end(std::move(unnamed_));

@@ -43,6 +43,7 @@ void Fetch::answer_broke(Break why, http::Fault) {
     FetchFailure failure = FetchFailure::broke;
     if (why == Break::refused) failure = FetchFailure::refused;
     if (why == Break::stranger) failure = FetchFailure::stranger;
+    if (why == Break::shortage) failure = FetchFailure::shortage;
     end(std::unexpected(failure));
 }
 

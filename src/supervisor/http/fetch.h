@@ -25,6 +25,7 @@ enum class FetchFailure : std::uint8_t {
     broke,     // no connection, or an incomplete answer
     late,      // no answer in time
     too_large,
+    shortage,  // we had no descriptor or memory to ask
 };
 
 class Fetch final : private LinkUser {

@@ -24,6 +24,7 @@ Verdict verdict_of(Break why) {
         case Break::refused:
         case Break::no_link:
         case Break::stranger: return Verdict::undelivered;
+        case Break::shortage: return Verdict::shortage;
         case Break::stale: return Verdict::stale;
         case Break::missing:
         case Break::truncated:
@@ -38,6 +39,7 @@ Cause cause_of(Break why) {
         case Break::refused: return Cause::refused;
         case Break::no_link:
         case Break::stranger: return Cause::not_connected;
+        case Break::shortage: return Cause::shortage;
         case Break::stale: return Cause::stale;
         case Break::missing: return Cause::no_answer;
         case Break::truncated: return Cause::cut_off;
@@ -136,6 +138,7 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     if (why == Break::stranger) trouble.told = "another program listens at the worker's address";
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     verdict_ = verdict_of(why);
+    if (why == Break::shortage) return conclude();  // this says nothing about the worker
     host_.broke(*this);
 }
 

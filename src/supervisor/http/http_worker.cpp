@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "http/write.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -19,6 +20,11 @@ constexpr Duration idle_check_every = 500ms;
 
 bool is_alive(const Fetch::Result& result) {
     return result.has_value() && result->status >= 200 && result->status < 500;
+}
+
+/// True if the worker was not asked, because we had no descriptor or memory for that.
+bool is_short(const Fetch::Result& result) {
+    return !result && result.error() == FetchFailure::shortage;
 }
 
 /// Returns what went wrong. `request` is the request in words: "GET /health".
@@ -39,6 +45,8 @@ LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) 
             return with(no_answer, fmt::format("{} got no answer in time", request));
         case FetchFailure::too_large:
             return with(bad_answer, fmt::format("{} answered with more than 1 MiB", request));
+        case FetchFailure::shortage:
+            return with(shortage, "it can't be asked: " + text_of(Shortage::descriptors));
     }
     return {};
 }
@@ -79,6 +87,7 @@ void HttpWorker::poll_health() {
 void HttpWorker::health_polled(const Fetch::Result& result) {
     if (!is_alive(result)) {
         set_trouble_of(result, "GET " + setup_.pool.health_path);
+        if (is_short(result)) deps_.deliver(LoadProgressed{worker_});  // it is not silent: we are
         return poll_health_later();
     }
     state_ = State::up;
@@ -208,7 +217,9 @@ void HttpWorker::probed(const Fetch::Result& result) {
         set_trouble_of(result, "GET " + setup_.pool.health_path);
         const bool is_refused = !result && (result.error() == FetchFailure::refused ||
                                             result.error() == FetchFailure::stranger);
-        verdict = is_refused ? ProbeVerdict::refused : ProbeVerdict::silent;
+        verdict = is_short(result) ? ProbeVerdict::not_sent
+                  : is_refused     ? ProbeVerdict::refused
+                                   : ProbeVerdict::silent;
     }
     deps_.deliver(ProbeEnded{worker_, probe_number_, verdict});
 }
@@ -242,6 +253,7 @@ void HttpWorker::prove(std::uint32_t number) {
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
+        if (is_short(result)) return poll_alarm_.set(poll_every, [this, number] { prove(number); });
         set_trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path);
         return proof_broke(number);
     }

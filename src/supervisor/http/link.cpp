@@ -18,6 +18,7 @@ Break break_for(ConnectFailure why) {
         case ConnectFailure::refused: return Break::refused;
         case ConnectFailure::failed: return Break::no_link;
         case ConnectFailure::stranger: return Break::stranger;
+        case ConnectFailure::shortage: return Break::shortage;
     }
     return Break::no_link;
 }
@@ -78,6 +79,7 @@ void Link::connected(Connected made, std::size_t tried, std::size_t endpoint) {
     call_ = nullptr;
     connect_alarm_.cancel();
     if (!made) {
+        if (made.error() == ConnectFailure::shortage) return break_off(Break::shortage);
         const bool is_last = tried + 1 == destination_.endpoints.size();
         return is_last ? break_off(break_for(made.error())) : connect(tried + 1);
     }

@@ -47,17 +47,21 @@ void StartedWorker::start() {
                                               {.port = port_, .socket = socket_path_})});
 }
 
-/// Chooses where the worker must listen. Returns an error message if there is no such place.
-std::optional<std::string> StartedWorker::choose_address() {
+/// Chooses where the worker must listen. Returns why there is no such place, or nullopt.
+std::optional<StartFailure> StartedWorker::choose_address() {
     const std::string& command = setup_.pool.worker.command;
     if (command.contains("{socket}")) {
         socket_path_ = fmt::format("{}/w{}", process_deps_.folder, process_deps_.starts);
-        if (socket_path_.size() > socket_path_max) return "the path of its socket is too long";
+        if (socket_path_.size() > socket_path_max)
+            return StartFailure{.told = "the path of its socket is too long"};
         ::unlink(socket_path_.c_str());
         destination_.endpoints = {asio::local::stream_protocol::endpoint(socket_path_)};
     } else {
         const auto port = choose_port(process_deps_.ports, process_deps_.random());
-        if (!port) return "no TCP port is free";
+        if (!port)
+            return StartFailure{.told = port.error() == Shortage::none ? "no TCP port is free"
+                                                                       : text_of(port.error()),
+                                .shortage = port.error()};
         port_ = *process_deps_.ports.insert(*port).first;
     }
     return std::nullopt;
@@ -98,6 +102,10 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
             setup_.dialer->know(status.listeners);
             return set_destination(status.protocol);
         case PortStatus::Holder::stranger: set_stranger(status); break;
+        case PortStatus::Holder::unknown:
+            set_trouble({.cause = LaneCause::shortage, .told = text_of(Shortage::descriptors)});
+            process_.progressed();  // it is not silent: we can't look
+            break;
         case PortStatus::Holder::nobody:
             if (look == PortLook::quick) break;
             if (status.other_ports.empty()) {

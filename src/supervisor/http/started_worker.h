@@ -44,7 +44,7 @@ private:
     void process_exited(const Trouble& end) override { close(end); }
     void process_gone() override;
 
-    [[nodiscard]] std::optional<std::string> choose_address();
+    [[nodiscard]] std::optional<StartFailure> choose_address();
     [[nodiscard]] CheckedDialer::Eyes eyes();
     void look_at_listener(std::optional<ListenerId> listener,
                           const std::function<void(const PortStatus&)>& then);

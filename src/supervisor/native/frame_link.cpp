@@ -22,7 +22,9 @@ ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, in
     return send_descriptors(socket, bytes, std::span(&descriptor, 1));
 }
 
-void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
+/// Returns how many descriptors came.
+std::size_t take_rights(msghdr& message, std::deque<UniqueFd>& into) {
+    std::size_t came = 0;
     for (cmsghdr* rights = CMSG_FIRSTHDR(&message); rights != nullptr;
          rights = CMSG_NXTHDR(&message, rights)) {
         if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;
@@ -32,7 +34,9 @@ void take_rights(msghdr& message, std::deque<UniqueFd>& into) {
             std::memcpy(&descriptor, CMSG_DATA(rights) + i * sizeof(int), sizeof descriptor);
             into.emplace_back(descriptor);
         }
+        came += count;
     }
+    return came;
 }
 
 }  // namespace
@@ -58,13 +62,14 @@ void FrameLink::close() {
 
 // ── out ──────────────────────────────────────────────────────────────────────────────────────────
 
-void FrameLink::send(std::string_view bytes, std::string_view more, int descriptor) {
+void FrameLink::send(std::string_view bytes, std::string_view more, Attachment attachment) {
     if (!socket_.is_open()) return;
-    if (!kept_.empty()) return keep(bytes, more, 0, descriptor);
-    const ssize_t sent = send_piece(socket_.native_handle(), bytes, more, descriptor);
+    if (!kept_.empty()) return keep(bytes, more, 0, std::move(attachment));
+    const ssize_t sent = send_piece(socket_.native_handle(), bytes, more, attachment.file);
     if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
     if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
-    keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent), sent > 0 ? -1 : descriptor);
+    keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent),
+         sent > 0 ? Attachment{} : std::move(attachment));
     wait_to_send();
 }
 
@@ -77,14 +82,12 @@ void FrameLink::could_not_send(int error) {
 }
 
 void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t sent,
-                     int descriptor) {
+                     Attachment attachment) {
     Piece& piece = kept_.emplace_back();
     piece.bytes.reserve(bytes.size() + more.size());
     piece.bytes.append(bytes).append(more);
     piece.sent = sent;
-    if (descriptor < 0) return;
-    piece.descriptor = UniqueFd(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-    if (!piece.descriptor) break_off(wire::Breach::none);  // too many are open; give up the worker
+    piece.attachment = std::move(attachment);
 }
 
 void FrameLink::wait_to_send() {
@@ -98,10 +101,10 @@ void FrameLink::send_kept() {
         Piece& piece = kept_.front();
         const ssize_t sent =
             send_piece(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent),
-                       {}, piece.descriptor.get());
+                       {}, piece.attachment.file);
         if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
         if (sent < 0) return wait_to_send();
-        piece.descriptor.reset();
+        piece.attachment = {};
         piece.sent += static_cast<std::size_t>(sent);
         if (piece.sent == piece.bytes.size()) kept_.pop_front();
     }
@@ -128,8 +131,11 @@ void FrameLink::receive() {
         ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return listen();
     if (got <= 0) return break_off(wire::Breach::none);
-    take_rights(message, descriptors_);
-    if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > descriptors_max)
+    const std::size_t came = take_rights(message, descriptors_);
+    // The kernel drops descriptors of a message if it has no room for them, or if we have none.
+    const bool was_cut = (message.msg_flags & MSG_CTRUNC) != 0;
+    if (was_cut && came < descriptors_max) descriptors_.emplace_back();
+    if ((was_cut && came == descriptors_max) || descriptors_.size() > descriptors_max)
         return break_off(wire::Breach::descriptor_unannounced);
     if (take_in(static_cast<std::size_t>(got))) wakeups_.add(*this);
 }
@@ -147,10 +153,11 @@ bool FrameLink::take_in(std::size_t size) {
     return false;
 }
 
-UniqueFd FrameLink::take_descriptor() {
-    if (descriptors_.empty()) return {};
+std::expected<UniqueFd, FrameLink::NoRoom> FrameLink::take_descriptor() {
+    if (descriptors_.empty()) return UniqueFd();
     UniqueFd descriptor = std::move(descriptors_.front());
     descriptors_.pop_front();
+    if (!descriptor) return std::unexpected(NoRoom{});
     return descriptor;
 }
 

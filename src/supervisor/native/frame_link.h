@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <expected>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -44,22 +46,31 @@ public:
     void break_off(wire::Breach breach);
     [[nodiscard]] bool is_open() const { return socket_.is_open(); }
 
-    /// Sends whole frames. The descriptor goes with the first byte. Bytes and descriptor are copied
-    /// only if the worker does not take them at once.
-    void send(std::string_view bytes, std::string_view more = {}, int descriptor = -1);
+    /// A file that goes with a frame. Whoever holds `owner` keeps it open.
+    struct Attachment {
+        int file = -1;
+        std::shared_ptr<const void> owner = nullptr;
+    };
+    /// Sends whole frames. The file goes with the first byte. Bytes are copied, and the owner of the
+    /// file is kept, only if the worker does not take them at once.
+    void send(std::string_view bytes, std::string_view more, Attachment attachment);
+    void send(std::string_view bytes, std::string_view more = {}) { send(bytes, more, {}); }
+    /// Why there is no descriptor: the worker sent one, but we may open no more files.
+    struct NoRoom {};
     /// Returns the descriptor that came with the current frame. Empty if the worker sent none.
-    [[nodiscard]] UniqueFd take_descriptor();
+    [[nodiscard]] std::expected<UniqueFd, NoRoom> take_descriptor();
 
 private:
     struct Piece {
         std::string bytes;
-        UniqueFd descriptor;
+        Attachment attachment;
         std::size_t sent = 0;
     };
     static constexpr std::size_t read_size = 32 * std::size_t{1024};  // per turn of the loop
     static constexpr std::size_t descriptors_max = 16;
 
-    void keep(std::string_view bytes, std::string_view more, std::size_t sent, int descriptor);
+    void keep(std::string_view bytes, std::string_view more, std::size_t sent,
+              Attachment attachment);
     void could_not_send(int error);
     void wait_to_send();
     void send_kept();
@@ -74,7 +85,7 @@ private:
     SocketOf<boost::asio::local::stream_protocol> socket_;
     std::deque<Piece> kept_;
     wire::Decoder<wire::WorkerFrame> decoder_;
-    std::deque<UniqueFd> descriptors_;
+    std::deque<UniqueFd> descriptors_;  // an empty one was lost, because we may open no more files
     std::array<char, read_size> bytes_;
     Lifeline lifeline_;  // the loop may still hold callbacks of a link that was destroyed
 };

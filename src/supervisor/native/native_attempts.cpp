@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "http/write.h"
+#include "os/shortage.h"
 #include "supervisor/worker/answer_fields.h"
 #include "wire/encode.h"
 #include "wire/header_lines.h"
@@ -127,9 +127,9 @@ void NativeAttempts::prepare(NativeAttempt& attempt, const std::shared_ptr<Batch
         if (error == 0) return prepared(attempt, batch);
         Trouble& trouble = attempt.exchange->attempt.trouble;
         trouble.cause = Cause::body_not_stored;
-        trouble.told = std::strerror(error);
+        trouble.told = text_of_error(error);
         std::erase(*batch, &attempt);
-        end(attempt, Verdict::model_failed);
+        end(attempt, Verdict::shortage);
         send_prepared(*batch);
     };
     body.seal(host_.deps.store, lifeline_.bind(sealed));
@@ -171,7 +171,7 @@ void NativeAttempts::append(const NativeAttempt& attempt, std::uint16_t index, s
         job.body = {.in_descriptor = exchange.body.size(), .is_in_descriptor = true};
         flush();
         append_frame(out_, wire::GateFrame{job});
-        host_.link.send(out_, {}, attempt.body);
+        host_.link.send(out_, {}, {.file = attempt.body, .owner = exchange.body.sealed_file()});
         return out_.clear();
     }
     job.body = {.bytes = exchange.body.bytes()};
@@ -290,7 +290,13 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
     NativeAttempt& attempt = at(frame.id);
     UniqueFd file;
     if (frame.body.is_in_descriptor) {
-        file = host_.link.take_descriptor();
+        auto taken = host_.link.take_descriptor();
+        if (!taken) {
+            attempt.exchange->attempt.trouble.cause = Cause::shortage;
+            end(attempt, Verdict::shortage);
+            return wire::Breach::none;
+        }
+        file = *std::move(taken);
         const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
         if (breach != wire::Breach::none) {
             close_in_background(std::move(file));

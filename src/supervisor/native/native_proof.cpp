@@ -83,10 +83,11 @@ void NativeProof::hear(const wire::Chunk& frame) {
 
 void NativeProof::hear(const wire::Done& frame) {
     if (frame.body.is_in_descriptor) {
-        UniqueFd file = host_.link.take_descriptor();
-        const wire::Breach breach = breach_of(file, frame.body.in_descriptor);
-        close_in_background(std::move(file));
-        if (breach != wire::Breach::none) return host_.link.break_off(breach);
+        if (auto file = host_.link.take_descriptor()) {
+            const wire::Breach breach = breach_of(*file, frame.body.in_descriptor);
+            close_in_background(*std::move(file));
+            if (breach != wire::Breach::none) return host_.link.break_off(breach);
+        }
         under_way_.size += frame.body.in_descriptor;  // a body in a descriptor is always too large
     }
     if (frame.status != 0) {

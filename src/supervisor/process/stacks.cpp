@@ -64,7 +64,7 @@ std::expected<std::shared_ptr<Guarded>, std::string> dump_stacks(const StackDump
             fmt::join(pids, " "))};
     auto guarded = std::make_shared<Guarded>(dump.loop, dump.children, silent_user());
     auto output = guarded->start(orders, dump.environment);
-    if (!output) return std::unexpected(std::move(output.error()));
+    if (!output) return std::unexpected(std::move(output.error().told));
     dump.output.attach(std::move(output->out), LogStream::stacks);
     dump.output.attach(std::move(output->err), LogStream::stacks);
     return guarded;

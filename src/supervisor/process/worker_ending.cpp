@@ -115,6 +115,7 @@ std::optional<int> signal_of(const WorkerEnd& end) {
 LaneTrouble trouble_of(const WorkerEnding& ending) {
     if (ending.ordered != Reason::none) return trouble_behind(ending);
     const WorkerEnd& end = ending.end;
+    if (end.shortage != Shortage::none) return {.cause = LaneCause::shortage, .told = end.how};
     return {.cause = LaneCause::exited,
             .told = fmt::format("{}{}", end.how, hint_for(end)),
             .said = may_have_said_why(end) ? last_line(ending) : ""};

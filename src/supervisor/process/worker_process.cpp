@@ -21,6 +21,10 @@ std::string cold_text(const WarmTrouble& why) {
     return "a cold start: " + sentence_of(why, "the warm process");
 }
 
+ExitCause cause_of(const WorkerEnd& end) {
+    return end.shortage == Shortage::none ? ExitCause::worker : ExitCause::shortage;
+}
+
 }  // namespace
 
 WorkerProcess::WorkerProcess(WorkerDeps& deps, ProcessDeps& process_deps, const StartWorker& start,
@@ -109,7 +113,7 @@ void WorkerProcess::warm_failed(const std::optional<WarmTrouble>& why) {
     facts().start.is_warm = false;
     guarded_->abandon();
     if (ordered_ != Reason::none)
-        return could_not_start("it was told to end before it had started");
+        return could_not_start({.told = "it was told to end before it had started"});
     start_cold();
 }
 
@@ -131,8 +135,8 @@ GuardedUser WorkerProcess::guarded_user() {
             .never_started = [this] { warm_failed(started_lane_.warm->trouble()); }};
 }
 
-void WorkerProcess::could_not_start(const std::string& why) {
-    exited({.how = "it could not be started: " + why});
+void WorkerProcess::could_not_start(const StartFailure& why) {
+    exited({.how = "it could not be started: " + why.told, .shortage = why.shortage});
     gone({});
 }
 
@@ -211,7 +215,7 @@ void WorkerProcess::exited(const WorkerEnd& end) {
     output().read_now();  // to get its last words
     if (!was_requested(ordered_)) set_trouble(trouble_of(ending()));
     user_.process_exited(trouble_for_jobs());
-    deps_.deliver(WorkerExited{worker_});
+    deps_.deliver(WorkerExited{worker_, cause_of(end)});
 }
 
 std::string WorkerProcess::last_words() {
@@ -246,7 +250,8 @@ void WorkerProcess::gone(const std::vector<pid_t>& pids) {
     user_.process_gone();
     known_.clear();
     process_deps_.processes_changed();
-    if (!was_requested(ordered_)) process_deps_.crashed(crash_report());
+    if (!was_requested(ordered_) && cause_of(end_) == ExitCause::worker)
+        process_deps_.crashed(crash_report());
     if (ordered_ == Reason::shutting_down) return finish(Memory::freed, pids);
     process_deps_.gpus.ask_memory(
         lane_, pids, lifeline_.bind([this, pids](Memory memory) { finish(memory, pids); }));

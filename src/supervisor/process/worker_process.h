@@ -118,7 +118,7 @@ public:
     void start(Launch launch);
     /// Gives away our end of the worker's socket. Can be called once.
     [[nodiscard]] UniqueFd take_link() { return std::move(link_); }
-    void could_not_start(const std::string& why);
+    void could_not_start(const StartFailure& why);
     /// Must be called when the worker is ready. Adds its child processes to known_processes().
     void came_up();
     void first_job_took(Duration time);

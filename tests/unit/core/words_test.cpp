@@ -25,14 +25,15 @@ void expect_names_up_to(Word last) {
 }
 
 TEST(Words, HaveANameForEveryValue) {
-    expect_names_up_to(Verdict::stale);
+    expect_names_up_to(Verdict::shortage);
     expect_names_up_to(EndReason::answer_lost);
     expect_names_up_to(Departure::answer_lost);
     expect_names_up_to(Outcome::refused);
     expect_names_up_to(LaneState::quarantined);
     expect_names_up_to(Reason::proof_due);
     expect_names_up_to(ProofVerdict::grouped);
-    expect_names_up_to(ProbeVerdict::refused);
+    expect_names_up_to(ProbeVerdict::not_sent);
+    expect_names_up_to(ExitCause::shortage);
     expect_names_up_to(Memory::held);
     expect_names_up_to(CancelPolicy::kill);
     expect_names_up_to(ProofKind::agree);
@@ -57,8 +58,8 @@ TEST(Words, CallWhatWeOrTheModelCouldNotDoFailed) {
     for (const EndReason reason :
          {EndReason::model_failed, EndReason::non_finite, EndReason::out_of_memory,
           EndReason::worker_died, EndReason::poison, EndReason::known_poison,
-          EndReason::stream_broken, EndReason::no_lane, EndReason::shutting_down,
-          EndReason::answer_lost})
+          EndReason::stream_broken, EndReason::no_lane, EndReason::shortage,
+          EndReason::shutting_down, EndReason::answer_lost})
         EXPECT_EQ(outcome_of(reason), Outcome::failed) << name_of(reason);
 }
 

@@ -37,23 +37,23 @@ public:
     /// No process of this machine has such a pid.
     static constexpr pid_t pid_min = 0x40000000;
 
-    FakeGuard(GuardedUser user, pid_t pid, std::string refusal)
+    FakeGuard(GuardedUser user, pid_t pid, StartFailure refusal)
         : user_(std::move(user)), pid_(pid), refusal_(std::move(refusal)) {}
 
     // ── what the user asks ──
-    [[nodiscard]] std::expected<Ends, std::string> start(const GuardOrders& with,
-                                                         const std::vector<std::string>& variables,
-                                                         Link wanted) override {
+    [[nodiscard]] std::expected<Ends, StartFailure> start(const GuardOrders& with,
+                                                          const std::vector<std::string>& variables,
+                                                          Link wanted) override {
         EXPECT_EQ(state_, State::made);
         orders = with;
         environment = variables;
-        if (!refusal_.empty()) return std::unexpected(refusal_);
+        if (!refusal_.told.empty()) return std::unexpected(refusal_);
         state_ = State::starting;
         return make_ends(wanted);
     }
     [[nodiscard]] std::expected<Offered, std::string> offer() override {
         EXPECT_EQ(state_, State::made);
-        if (!refusal_.empty()) return std::unexpected(refusal_);
+        if (!refusal_.told.empty()) return std::unexpected(refusal_.told);
         state_ = State::offered;
         Offered offered{.ends = make_ends(Link::socket), .theirs = {}};
         // The warm process gets copies: the test plays the worker that it forks.
@@ -148,7 +148,7 @@ private:
 
     GuardedUser user_;
     const pid_t pid_;
-    const std::string refusal_;
+    const StartFailure refusal_;
     State state_ = State::made;
     UniqueFd out_, err_;
 };
@@ -156,7 +156,7 @@ private:
 /// All guards that were made.
 struct FakeGuards {
     std::vector<std::shared_ptr<FakeGuard>> made;
-    std::string refusal;  // why the next one can't start; empty if it can
+    StartFailure refusal;  // why the next one can't start; empty if it can
 
     [[nodiscard]] MakeGuard maker() {
         return [this](GuardedUser user) {

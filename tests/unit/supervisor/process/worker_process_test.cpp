@@ -98,7 +98,7 @@ TEST(WorkerProcess, PutsWhatItPrintsIntoTheLogOfItsLane) {
 
 TEST(WorkerProcess, ReportsAnExitIfItsGuardCannotBeStarted) {
     Stand stand;
-    stand.guards.refusal = "no pipe could be made: too many open files";
+    stand.guards.refusal.told = "no pipe could be made: too many open files";
     stand.start();
     EXPECT_THAT(stand.told,
                 ElementsAre("user: exited", "WorkerExited", "user: gone", "WorkerGone"));
@@ -106,6 +106,17 @@ TEST(WorkerProcess, ReportsAnExitIfItsGuardCannotBeStarted) {
                 HasSubstr("it could not be started: no pipe could be made: too many open files"));
     ASSERT_THAT(stand.crashes, SizeIs(1));
     EXPECT_EQ(stand.crashes[0].command, "serve");
+}
+
+TEST(WorkerProcess, TakesAShortageForNoCrash) {
+    Stand stand;
+    stand.guards.refusal = {.told = "no pipe could be made", .shortage = Shortage::descriptors};
+    stand.start();
+    EXPECT_THAT(stand.told,
+                ElementsAre("user: exited", "WorkerExited", "user: gone", "WorkerGone"));
+    EXPECT_EQ(stand.last<WorkerExited>().cause, ExitCause::shortage);
+    EXPECT_EQ(stand.facts().trouble.cause, LaneCause::shortage);
+    EXPECT_TRUE(stand.crashes.empty());
 }
 
 TEST(WorkerProcess, ReportsAnExitWithoutAStartIfTheShellCannotRun) {

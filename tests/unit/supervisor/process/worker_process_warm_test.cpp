@@ -145,7 +145,7 @@ say('{"refused": "numpy has changed"}'); wait())");
 TEST_F(WarmStart, BecomesColdIfNoDescriptorsAreLeft) {
     script(says_ready);
     ready();
-    stand_.guards.refusal = "no pipe could be made: Too many open files";
+    stand_.guards.refusal.told = "no pipe could be made: Too many open files";
     start();
     ASSERT_EQ(guards(), 2U);
     EXPECT_EQ(why_cold(), "a cold start: no pipe could be made: Too many open files");
