@@ -195,7 +195,8 @@ void step(State& s, Lane& lane) {
     if (lane.mode == LaneMode::on && lane.current == nullptr && s.now < lane.restart.not_before)
         s.timers.arm(lane.timer, lane.restart.not_before);
     if (lane.mode == LaneMode::failed) try_again(s, lane);
-    loading::line_up(s, lane);
+    const bool may_start_worker = lane.current == nullptr || lane.is_next_awaited();
+    if (may_start_worker) loading::line_up(s, lane);
     placement::refresh(s, lane);
 }
 

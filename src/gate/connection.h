@@ -150,7 +150,7 @@ private:
     // the request
     ReplyOptions reply_options_;
     ClientJob job_;
-    std::uint64_t declared_ = 0;  // the size of the body that the engine was told
+    std::uint64_t counted_ = 0;  // as many bytes of the body as the engine counts
     std::optional<ModelField> model_;
     std::optional<Objection> objection_;  // to the body; answered when the job has ended
 

@@ -1,9 +1,11 @@
 // A connection takes a request: its head, then its body, which it takes out of its framing and puts
 // into the exchange. Once the body is complete, the job can be queued.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/bytes.h"
+#include "core/settings.h"
 #include "gate/connection.h"
 #include "http/fault.h"
 #include "http/fields.h"
@@ -92,18 +94,19 @@ void Connection::take_own_request(const http::RequestHead& head) {
 void Connection::take_job(const http::RequestHead& head, const Caller& caller) {
     const auto arrival = deps_.router.route(head);
     if (!arrival) return answer_problem(arrival.error());
-    declared_ = head.length;
     job_.arrive(*arrival, head, caller.key);
-    if (declared_ > deps_.config.gate.body_max.count) {
+    if (head.length > deps_.config.gate.body_max.count) {
         const Objection objection{Problem::body_too_large,
-                                  "Content-Length is " + std::to_string(declared_)};
+                                  "Content-Length is " + std::to_string(head.length)};
         job_.refuse(objection, EndReason::body_failed);
         return answer_problem(objection);
     }
+    counted_ = std::min(head.length, announced_max.count);
     state_ = State::deciding;
     deps_.deliver(JobArrived{.ticket = ticket_,
                              .pool = arrival->pool,
-                             .declared = Bytes{declared_},
+                             .client = job_.client(),
+                             .declared = Bytes{head.length},
                              .priority = arrival->priority,
                              .timeout = arrival->timeout,
                              .lane_wanted = arrival->lane_wanted,
@@ -163,8 +166,8 @@ void Connection::take_piece(std::string_view piece) {
         state_ = State::storing;
         wait_for(Wait::nothing);
     }
-    if (size < declared_ + growth_step) return;
-    declared_ = size;
+    if (size < counted_ + growth_step) return;
+    counted_ = size;
     deps_.deliver(BodyGrew{job_.id(), Bytes{size}});
 }
 
