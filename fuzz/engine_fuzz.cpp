@@ -76,6 +76,7 @@ Settings make_settings(Bytestream& in) {
     for (std::uint32_t i = 0; i < pools; ++i) settings.pools.push_back(make_pool(in));
     settings.bytes_max = Bytes{256};
     settings.arriving_max = 1 + in.below(6);
+    settings.suspicion_keep = in.duration();
     settings.load_parallel_max = in.below(3);
     return settings;
 }
@@ -118,6 +119,10 @@ private:
         JobArrived event;
         event.ticket = Ticket{++tickets_};
         event.pool = PoolId{in_.below(static_cast<std::uint32_t>(settings_.pools.size()))};
+        event.client = ClientId{in_.below(4)};
+        event.limits.priority_max.level = static_cast<std::uint8_t>(in_.below(Priority::levels));
+        if (in_.below(8) == 0) event.limits.jobs_max = 1 + in_.below(4);
+        if (in_.below(8) == 0) event.limits.bytes_max = Bytes{1 + in_.below(200)};
         event.declared = Bytes{in_.byte()};
         event.priority.level = static_cast<std::uint8_t>(in_.below(Priority::levels));
         if (in_.below(4) == 0) event.timeout = in_.duration();
@@ -199,6 +204,7 @@ private:
             case 29: return RestartAsked{lane()};
             case 30: return reload();
             case 31:
+                if (in_.below(4) == 0) return ClientForgotten{ClientId{in_.below(5)}};
                 return in_.below(16) == 0 ? Event{ShutdownAsked{in_.duration()}}
                                           : Event{TimePassed{}};
         }

@@ -42,6 +42,7 @@ enum class Topic : std::uint64_t {
     hash,
     block,
     dump,
+    forget,
 };
 
 [[nodiscard]] constexpr Random random_of(std::uint64_t seed, Topic topic, std::uint64_t who = 0,

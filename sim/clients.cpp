@@ -25,6 +25,8 @@ void Clients::arrive(std::uint64_t key, const JobScript& script) {
     undecided_[Ticket{key}] = &script;
     stage_.tell(JobArrived{.ticket = Ticket{key},
                            .pool = script.pool,
+                           .client = script.client,
+                           .limits = script.limits,
                            .declared = script.declared,
                            .priority = script.priority,
                            .timeout = script.timeout,
@@ -70,12 +72,24 @@ void Clients::carry_out(const EndJob& action) {
         return stage_.complain("actions make sense",
                                fmt::format("EndJob of job {}", action.job.value));
     client->second.has_ended = true;
+    forget_later(client->second);
     // Some clients hang up just when their answer comes.
     Random luck = stage_.random(Topic::client, client->second.key);
     if (!luck.chance(5)) return;
     const Duration soon = between(luck, 0ms, 10ms);
     stage_.after(soon, client->second.key,
                  [this, job = action.job] { stage_.tell(ClientLeft{job}); });
+}
+
+/// Some clients are forgotten after a job, mostly while they have others: then nothing may change.
+void Clients::forget_later(const Client& client) {
+    if (client.script->client == ClientId{0}) return;
+    Random luck = stage_.random(Topic::forget, client.key);
+    if (!luck.chance(10)) return;
+    const Duration soon = between(luck, 0ms, 500ms);
+    stage_.after(soon, client.key, [this, forgotten = client.script->client] {
+        stage_.tell(ClientForgotten{forgotten});
+    });
 }
 
 const Clients::Client* Clients::find(JobId job) const {

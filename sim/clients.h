@@ -37,6 +37,7 @@ private:
     void send_body(JobId job, std::uint32_t chunks_sent);
     void upload(JobId job, std::uint32_t chunks_sent);
     void leave_later(JobId job);
+    void forget_later(const Client& client);
     [[nodiscard]] bool is_waiting(JobId job) const;
 
     Stage& stage_;

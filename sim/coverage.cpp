@@ -48,7 +48,8 @@ void each_tally(Coverage& coverage, auto&& visit) {
 bool can_refuse(EndReason reason) {
     return reason == EndReason::shutting_down || reason == EndReason::lane_unknown ||
            reason == EndReason::no_lane || reason == EndReason::queue_full ||
-           reason == EndReason::arrivals_full || reason == EndReason::bytes_full;
+           reason == EndReason::arrivals_full || reason == EndReason::bytes_full ||
+           reason == EndReason::lane_queue_full || reason == EndReason::client_limit;
 }
 
 /// True if the value can occur in its group. Some reasons only refuse arrivals and never end a job;
@@ -59,7 +60,8 @@ bool can_occur(std::string_view group, std::size_t index) {
     if (group == "refused") return can_refuse(end);
     if (group == "job ended")
         return end != EndReason::rate_exceeded && end != EndReason::lane_unknown &&
-               end != EndReason::queue_full && end != EndReason::arrivals_full;
+               end != EndReason::queue_full && end != EndReason::arrivals_full &&
+               end != EndReason::lane_queue_full;
     if (group == "worker ended")
         return reason != Reason::none && reason < Reason::crashed_too_often;
     return true;

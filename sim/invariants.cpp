@@ -13,12 +13,22 @@ namespace turnpike::sim {
 
 namespace {
 
+/// Records what the engine must have done before this action.
+void settle_before(Ledger& ledger, const Action& action) {
+    const auto* end = std::get_if<EndJob>(&action);
+    const bool makes_room = end != nullptr && (end->reason == EndReason::crowded_out ||
+                                               end->reason == EndReason::bytes_full);
+    if (!makes_room) ledger.settle_growth();
+    ledger.settle_suspects();
+}
+
 /// `ledger.seen` must already hold the view of the engine after the turn.
 void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const Action> actions,
                 Instant next_deadline) {
     ledger.begin_turn(event, now, actions);
     ledger.take(event);
     for (const Action& action : actions) {
+        settle_before(ledger, action);
         std::visit([&](const auto& it) { judge(ledger, it); }, action);
         if (ledger.violation) return;
     }
@@ -34,6 +44,7 @@ void judge_turn(Ledger& ledger, const Event& event, Instant now, std::span<const
     check_generations(ledger);
     check_shutdown(ledger);
     check_counts(ledger);
+    if (!ledger.seen.clients.empty()) check_clients(ledger);
     if (next_deadline <= now)
         ledger.complain(invariant::clock,
                         "next_deadline() has passed, and the engine has just been asked");
@@ -53,6 +64,10 @@ void Invariants::observe(const Event& event, Instant now, std::span<const Action
     if (ledger_->violation) return;
     std::swap(ledger_->before, ledger_->seen);
     engine.view(now, ledger_->seen);
+    // To compare every client and every job is dear.
+    constexpr std::uint64_t rarely = 8;
+    ledger_->seen.clients.clear();
+    if (ledger_->turn % rarely == 0) engine.view_clients(now, ledger_->seen);
     judge_turn(*ledger_, event, now, appended, engine.next_deadline());
 }
 

@@ -78,11 +78,22 @@ inline constexpr std::string_view known_poison =
 inline constexpr std::string_view revival =
     "a failed lane tries again in time, and the last lane that has served does not fail";
 
+inline constexpr std::string_view turns =
+    "a client with work waiting gets its turn within one round of its level";
+inline constexpr std::string_view shares =
+    "nobody is refused for what others have below nine tenths of the whole";
+inline constexpr std::string_view room =
+    "an upload ends for lack of room only if a body does not fit, and as the slowest of the client "
+    "that holds most";
+inline constexpr std::string_view suspicion =
+    "jobs of a client that sent poison again and again ride alone, at their turn, and no others do";
+
 inline constexpr std::array all = {
-    one_answer, capacity,     no_idle,   alone,     order,     placement,    in_time, one_owner,
-    blame,      failing_lane, bounds,    proof,     calm,      counts,       off,     restart,
-    clock,      ending,       cancel,    agreement, refusal,   shutdown,     slow,    reload,
-    health,     justice,      abandoned, leavers,   sent_once, known_poison, revival};
+    one_answer, capacity,     no_idle,      alone,  order,   placement, in_time,
+    one_owner,  blame,        failing_lane, bounds, proof,   calm,      counts,
+    off,        restart,      clock,        ending, cancel,  agreement, refusal,
+    shutdown,   slow,         reload,       health, justice, abandoned, leavers,
+    sent_once,  known_poison, revival,      turns,  shares,  room,      suspicion};
 }  // namespace invariant
 
 struct Violation {

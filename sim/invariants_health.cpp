@@ -170,6 +170,7 @@ void judge(Ledger& ledger, const ReportModelFailing& report) {
                       show(lane->id));
     for (KnownWorker* worker : lane->workers) {  // they serve on, as if nothing had happened
         worker->trust.streak_lo = 0;
+        worker->trust.streak_of_lo.clear();
         ledger.drop_distrust(*worker);
     }
 }

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "sim/judge.h"
+#include "sim/shares.h"
 
 namespace turnpike::sim {
 
@@ -33,33 +34,83 @@ bool none_can_serve_hi(Ledger& ledger, PoolId pool, LaneId wanted) {
                      [&](const KnownLane& lane) { return ledger.is_off_hi(lane); });
 }
 
+Claim claim_of_place(const Ledger& ledger, const KnownPool& pool, ClientId client) {
+    const auto line = pool.lines.find(client);
+    const bool is_new = line == pool.lines.end();
+    return {.whole = pool.settings->queue_jobs_max,
+            .taken = pool.arriving - pool.arriving_asides + pool.queued,
+            .own = is_new ? 0 : line->second.arriving + line->second.queued,
+            .clients = ledger.clients_sharing(client)};
+}
+
+Claim claim_of_upload(const Ledger& ledger, ClientId client) {
+    return {.whole = ledger.settings.arriving_max,
+            .taken = ledger.arriving,
+            .own = ledger.clients.at(client).uploads,
+            .clients = ledger.clients_sharing(client)};
+}
+
+Claim claim_of_bytes(const Ledger& ledger, ClientId client, Bytes amount) {
+    return {.whole = ledger.settings.bytes_max.count,
+            .taken = ledger.bytes,
+            .own = ledger.clients.at(client).bytes,
+            .clients = ledger.clients_sharing(client),
+            .amount = amount.count};
+}
+
+bool has_reached_limits(const KnownClient& client, const JobArrived& arrived) {
+    const ClientLimits& limits = arrived.limits;
+    return (limits.jobs_max > 0 && client.live >= limits.jobs_max) ||
+           (limits.bytes_max.count > 0 &&
+            client.bytes + arrived.declared.count > limits.bytes_max.count);
+}
+
 /// Returns every reason to refuse an arrival, in the order in which the engine must check them.
-std::array<Refusal, 6> refusals_of(Ledger& ledger, const JobArrived& arrived) {
+std::array<Refusal, 8> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownPool& pool = ledger.pools[arrived.pool.value];
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
     const bool unknown =
         !arrived.lane_wanted.is_none() && (wanted == nullptr || wanted->pool != pool.id);
-    const std::uint64_t waiting = pool.arriving - pool.arriving_asides + pool.queued;
-    const bool full = waiting >= pool.settings->queue_jobs_max;
-    const std::uint64_t uploads_max = ledger.settings.arriving_max;
-    const std::uint64_t bytes_max = ledger.settings.bytes_max.count;
-    return {
-        {{EndReason::shutting_down, sure_if(ledger.is_shutting_down, ledger.is_shutting_down)},
-         {EndReason::lane_unknown, sure_if(unknown, unknown)},
-         {EndReason::no_lane,
-          sure_if(!unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
-                  !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted))},
-         {EndReason::queue_full, sure_if(full && !arrived.is_aside, full)},
-         {EndReason::arrivals_full, sure_if(ledger.arriving - ledger.arriving_asides >= uploads_max,
-                                            ledger.arriving >= uploads_max)},
-         {EndReason::bytes_full, sure_if(ledger.bytes_lo + arrived.declared.count > bytes_max,
-                                         ledger.bytes_hi + arrived.declared.count > bytes_max)}}};
+    const bool is_lane_full =
+        wanted != nullptr && !arrived.is_aside &&
+        wanted->arriving_for_lane + wanted->queued_for_lane >= wanting_lane_max;
+    const bool is_over_limit = arrived.client.value >= clients_max ||
+                               has_reached_limits(ledger.clients[arrived.client], arrived);
+    const bool is_queue_full =
+        !arrived.is_aside && !has_room(claim_of_place(ledger, pool, arrived.client));
+    const bool are_uploads_full = !has_room(claim_of_upload(ledger, arrived.client));
+    const bool are_bytes_full = !has_room(claim_of_bytes(ledger, arrived.client, arrived.declared));
+    return {{{EndReason::shutting_down, sure_if(ledger.is_shutting_down, ledger.is_shutting_down)},
+             {EndReason::lane_unknown, sure_if(unknown, unknown)},
+             {EndReason::no_lane,
+              sure_if(!unknown && none_can_serve_lo(ledger, pool.id, arrived.lane_wanted),
+                      !unknown && none_can_serve_hi(ledger, pool.id, arrived.lane_wanted))},
+             {EndReason::client_limit, sure_if(is_over_limit, is_over_limit)},
+             {EndReason::lane_queue_full, sure_if(is_lane_full, is_lane_full)},
+             {EndReason::queue_full, sure_if(is_queue_full, is_queue_full)},
+             {EndReason::arrivals_full, sure_if(are_uploads_full, are_uploads_full)},
+             {EndReason::bytes_full, sure_if(are_bytes_full, are_bytes_full)}}};
+}
+
+/// True if the reason is that others have too much, although everybody may still take some.
+bool is_refused_below_line(Ledger& ledger, const JobArrived& arrived, EndReason reason) {
+    const KnownPool& pool = ledger.pools[arrived.pool.value];
+    const auto is_open = [](const Claim& claim) {
+        return claim.taken > claim.own && is_below_line(claim) && has_room(claim);
+    };
+    if (reason == EndReason::queue_full)
+        return is_open(claim_of_place(ledger, pool, arrived.client));
+    if (reason == EndReason::arrivals_full) return is_open(claim_of_upload(ledger, arrived.client));
+    if (reason == EndReason::bytes_full)
+        return is_open(claim_of_bytes(ledger, arrived.client, arrived.declared));
+    return false;
 }
 
 std::string_view invariant_of_bound(EndReason reason) {
     if (reason == EndReason::shutting_down) return invariant::shutdown;
     const bool is_bound = reason == EndReason::queue_full || reason == EndReason::arrivals_full ||
-                          reason == EndReason::bytes_full;
+                          reason == EndReason::bytes_full || reason == EndReason::client_limit ||
+                          reason == EndReason::lane_queue_full;
     return is_bound ? invariant::bounds : invariant::refusal;
 }
 
@@ -87,13 +138,31 @@ bool is_right_advice(Ledger& ledger, PoolId pool, LaneId wanted, EndReason reaso
     return advice == Duration::zero() || (advice >= least && advice <= most);
 }
 
-/// Says whether a client that is refused for a limit is told the expected wait.
+/// Returns how long a job of this client that arrives now waits in the pool.
+Duration expected_wait(const Ledger& ledger, const KnownPool& pool, ClientId client) {
+    const PoolView& seen = ledger.seen_pool(pool.id);
+    if (seen.expected_wait == Duration::zero()) return Duration::zero();
+    std::uint64_t own = 0;
+    std::uint64_t others = 0;
+    for (const auto& [id, line] : pool.lines) {
+        if (id == client) own = line.queued;
+        others += id != client && line.queued > 0 ? 1 : 0;
+    }
+    const std::uint64_t ahead = std::min(pool.queued, own + (own + 1) * others);
+    return std::min<Duration>(seen.slot_time, 1h) * static_cast<std::int64_t>(ahead + 1) /
+           static_cast<std::int64_t>(seen.slots_serving);
+}
+
+/// Says whether a client that is refused for a limit is told the expected wait of its next job.
 bool is_expected_wait(const Ledger& ledger, const RefuseJob& refuse) {
-    const bool is_at_limit = refuse.reason == EndReason::queue_full ||
-                             refuse.reason == EndReason::arrivals_full ||
-                             refuse.reason == EndReason::bytes_full;
-    if (!is_at_limit || ledger.is_late) return true;
-    return refuse.retry_after == std::clamp(ledger.seen_pool(refuse.pool).expected_wait,
+    const bool is_at_limit =
+        refuse.reason == EndReason::queue_full || refuse.reason == EndReason::arrivals_full ||
+        refuse.reason == EndReason::bytes_full || refuse.reason == EndReason::client_limit ||
+        refuse.reason == EndReason::lane_queue_full;
+    const ClientId client = ledger.arrival->client;
+    if (!is_at_limit || ledger.is_late || client.value >= clients_max) return true;
+    const KnownPool& pool = ledger.pools[refuse.pool.value];
+    return refuse.retry_after == std::clamp(expected_wait(ledger, pool, client),
                                             ledger.settings.retry_after_min,
                                             ledger.settings.retry_after_max);
 }
@@ -125,10 +194,12 @@ bool wants_foreign_lane(Ledger& ledger, const KnownJob& job) {
            (wanted == nullptr || wanted->pool != job.pool);
 }
 
+/// True if the job, which is counted there, has no place in the pool to which it was routed.
 bool is_full_with(const Ledger& ledger, const KnownJob& job) {
-    const KnownPool& pool = ledger.pools[job.pool.value];
-    const std::uint64_t waiting = pool.arriving - pool.arriving_asides + pool.queued;
-    return was_routed(ledger, job) && !job.is_aside && waiting > pool.settings->queue_jobs_max;
+    if (!was_routed(ledger, job) || job.is_aside) return false;
+    Claim claim = claim_of_place(ledger, ledger.pools[job.pool.value], job.client);
+    --claim.taken, --claim.own;
+    return !has_room(claim);
 }
 
 /// Returns why `reason` is not true of this job. Empty if it is true.
@@ -174,10 +245,14 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
             return none_can_serve_hi(ledger, job.pool, job.wanted) ? ""
                                                                    : "a lane may still serve it";
         case EndReason::bytes_full:
-            return is_event_of_body(ledger, job.id) &&
-                           ledger.bytes_hi > ledger.settings.bytes_max.count
-                       ? ""
-                       : "its body did not outgrow bytes_max";
+            if (!ledger.growth || ledger.growth->job != job.id || ledger.has_room_for_growth())
+                return "there is room for its body";
+            return ledger.may_be_crowded_out(job) ? "" : "another upload has to end first";
+        case EndReason::crowded_out:
+            if (!ledger.growth || ledger.growth->job == job.id || ledger.has_room_for_growth())
+                return "there is room for every body";
+            return ledger.may_be_crowded_out(job) ? "" : "another upload has to end first";
+        case EndReason::client_limit: return "its client has not reached its limits";
         case EndReason::aside_full:
             if (!job.is_aside || !is_event_of_body(ledger, job.id))
                 return "it is not an aside that is ready to be sent";
@@ -189,6 +264,7 @@ std::string_view why_untrue(Ledger& ledger, const KnownJob& job, EndReason reaso
         case EndReason::lane_unknown:
             return wants_foreign_lane(ledger, job) ? "" : "it was admitted";
         case EndReason::queue_full: return is_full_with(ledger, job) ? "" : "it was admitted";
+        case EndReason::lane_queue_full:
         case EndReason::arrivals_full: return "it was admitted";
         case EndReason::rate_exceeded: return "the engine knows no rates";
     }
@@ -204,8 +280,10 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::deadline_passed:
         case EndReason::ran_too_long:
         case EndReason::waited_too_long: return invariant::in_time;
-        case EndReason::no_lane:
         case EndReason::bytes_full:
+        case EndReason::client_limit:
+        case EndReason::crowded_out: return invariant::room;
+        case EndReason::no_lane:
         case EndReason::aside_full: return invariant::refusal;
         case EndReason::shutting_down: return invariant::shutdown;
         case EndReason::answered:
@@ -223,6 +301,7 @@ std::string_view invariant_of_end(EndReason reason) {
         case EndReason::rate_exceeded:
         case EndReason::lane_unknown:
         case EndReason::queue_full:
+        case EndReason::lane_queue_full:
         case EndReason::arrivals_full: return invariant::one_answer;
     }
     return invariant::one_answer;
@@ -238,6 +317,7 @@ void judge(Ledger& ledger, const AdmitJob& admit) {
     if (ledger.find(admit.job) != nullptr || is_among(ledger.recent_jobs, admit.job.value))
         return broken(ledger, invariant::one_answer, "job {} has an id that was used before",
                       show(admit.job));
+    ledger.clients[arrived->client].is_known = true;
     for (const Refusal& due : refusals_of(ledger, *arrived))
         if (due.is_true == Sure::yes)
             return broken(ledger, invariant_of_bound(due.reason),
@@ -252,6 +332,7 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
     if (arrived == nullptr || arrived->ticket != refuse.ticket || arrived->pool != refuse.pool)
         return broken(ledger, invariant::one_answer, "ticket {} is refused, but did not arrive",
                       show(refuse.ticket));
+    ledger.clients[arrived->client].is_known = arrived->client.value < clients_max;
     bool is_true = false;
     for (const Refusal& due : refusals_of(ledger, *arrived)) {
         is_true = due.reason == refuse.reason && due.is_true != Sure::no;
@@ -262,14 +343,18 @@ void judge(Ledger& ledger, const RefuseJob& refuse) {
                           name_of(refuse.reason), name_of(due.reason));
     }
     if (!is_true)
-        return broken(ledger, invariant::refusal, "ticket {} is refused with {}, which is not true",
-                      show(refuse.ticket), name_of(refuse.reason));
+        return broken(ledger,
+                      is_refused_below_line(ledger, *arrived, refuse.reason) ? invariant::shares
+                                                                             : invariant::refusal,
+                      "ticket {} is refused with {}, which is not true", show(refuse.ticket),
+                      name_of(refuse.reason));
     if (!is_right_advice(ledger, refuse.pool, arrived->lane_wanted, refuse.reason,
                          refuse.retry_after) ||
         !is_expected_wait(ledger, refuse))
         return broken(ledger, invariant::refusal, "retry_after {} is wrong",
                       show(refuse.retry_after));
     ++ledger.pools[refuse.pool.value].counts.refused;
+    if (arrived->client.value < clients_max) ++ledger.clients[arrived->client].refused;
     ledger.arrival = nullptr;
 }
 
@@ -311,11 +396,17 @@ void judge(Ledger& ledger, const EndJob& end) {
             end.reason != EndReason::no_lane && end.reason != EndReason::shutting_down;
         if (outcome_of(end.reason) == Outcome::failed && is_lane_at_fault) ++lane->failed;
     }
+    if (end.reason == EndReason::poison) ledger.take_poison_of(job->client);
     ledger.end(*job, end.reason);
 }
 
 /// Every decision about a job that was due in this turn must have been made.
 void check_fates(Ledger& ledger) {
+    ledger.settle_growth();
+    ledger.settle_suspects();
+    if (!ledger.apart_now.empty())
+        broken(ledger, invariant::suspicion, "job {} is set apart, but it is not its turn",
+               show(ledger.apart_now.front().job));
     if (ledger.arrival != nullptr)
         return broken(ledger, invariant::one_answer, "ticket {} is neither admitted nor refused",
                       show(ledger.arrival->ticket));

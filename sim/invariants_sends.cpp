@@ -96,6 +96,8 @@ Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& s
         return {invariant::sent_once, "it may have reached a worker before"};
     if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
+    if (job.queue != nullptr && job.key.entry == Entry::fresh && ledger.is_suspected(job.client))
+        return {invariant::suspicion, "its client is suspected, so it must ride alone"};
     if (job.state == JobState::arriving &&
         (!job.is_aside || !is_among(ledger.touched_jobs, job.id)))
         return {invariant::order, "its body is not complete"};
@@ -141,9 +143,8 @@ Objection objection_to_turn(Ledger& ledger, const KnownJob& job, const KnownWork
     const KnownPool& pool = ledger.pool_of(worker);
     const KnownLane& lane = ledger.lane_of(worker);
     if (job.queue == nullptr || job.queue == &pool.alone) return {};
-    for (const Queue* queue : {&pool.queue, &lane.queue})
-        if (!queue->empty() && queue->begin()->is_ahead_of(job.key))
-            return {invariant::order, "another job comes first"};
+    const Objection objection = ledger.objection_to_order(job, lane);
+    if (!objection.is_none()) return objection;
     if (send.batch_index != 0 || !job.wanted.is_none()) return {};
     for (const KnownLane& other : pool.lanes) {
         const std::uint32_t room = ledger.free_slots(other);
@@ -192,7 +193,7 @@ void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send)
     if (send.batch_index + 1 != send.batch_size || send.batch_size == worker.batch ||
         lane.lone_ride != nullptr)
         return;
-    if (pool.queue.empty() && lane.queue.empty()) return;
+    if (!Ledger::has_next(pool) && lane.queue.empty()) return;
     if (is_open(ledger, lane))
         broken(ledger, invariant::no_idle, "the batch of attempt {} has room, and jobs wait",
                show(send.attempt));
@@ -254,6 +255,7 @@ void judge(Ledger& ledger, const SendJob& send) {
         return broken(ledger, objection.invariant, "job {} is sent to worker {} of lane {}, but {}",
                       show(send.job), show(send.worker), show(send.lane), objection.why);
     ledger.ride(*job, *worker, send);
+    ledger.settle_suspects();
     if (!job->is_aside) check_batch(ledger, *worker, send);
 }
 

@@ -8,7 +8,7 @@ namespace turnpike::sim {
 namespace {
 
 bool has_waiting_job(const KnownPool& pool, const KnownLane& lane) {
-    return !pool.queue.empty() || !lane.queue.empty();
+    return Ledger::has_next(pool) || !lane.queue.empty();
 }
 
 void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {

@@ -20,14 +20,6 @@ void broken(Ledger& ledger, std::string_view invariant, fmt::format_string<Parts
         ledger.complain(invariant, fmt::format(text, std::forward<Parts>(parts)...));
 }
 
-/// Why the engine may not do something.
-struct Objection {
-    std::string_view invariant;
-    std::string_view why;
-
-    [[nodiscard]] bool is_none() const { return invariant.empty(); }
-};
-
 // invariants_jobs.cpp
 void judge(Ledger& ledger, const AdmitJob& admit);
 void judge(Ledger& ledger, const RefuseJob& refuse);
@@ -38,6 +30,7 @@ void check_job_times(Ledger& ledger);
 
 // invariants_sends.cpp
 void judge(Ledger& ledger, const SendJob& send);
+void judge(Ledger& ledger, const ReportSuspect& report);
 void judge(Ledger& ledger, const CancelAttempt& cancel);
 void judge(Ledger& ledger, const ReportSlowJob& report);
 void check_attempt_times(Ledger& ledger);
@@ -70,6 +63,7 @@ void check_shutdown(Ledger& ledger);
 
 // invariants_counts.cpp
 void check_counts(Ledger& ledger);
+void check_clients(Ledger& ledger);
 
 // invariants_calm.cpp
 void check_calm(Ledger& ledger, Healed healed);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/event.h"
 #include "core/settings.h"
 #include "core/view.h"
 #include "core/words.h"
@@ -41,16 +43,58 @@ struct QueueKey {
 
     friend bool operator<(const QueueKey& a, const QueueKey& b) {
         if (a.entry != b.entry) return a.entry < b.entry;
-        return a.rank != b.rank ? a.rank < b.rank : a.order < b.order;
+        if (a.rank != b.rank) return a.rank < b.rank;
+        if (a.entry == Entry::fresh && a.priority != b.priority) return a.priority > b.priority;
+        return a.order < b.order;
     }
-    /// True if this place is certainly ahead, whatever the rule for ties is.
+    /// True if this place is certainly ahead. Of retries of one turn, any may be.
     [[nodiscard]] bool is_ahead_of(const QueueKey& other) const {
-        if (entry != other.entry) return entry < other.entry;
-        if (rank != other.rank) return rank < other.rank;
-        return entry == Entry::fresh && priority == other.priority && order < other.order;
+        if (entry == Entry::retry && other.entry == Entry::retry) return rank < other.rank;
+        return *this < other;
     }
 };
 using Queue = std::set<QueueKey>;
+
+/// The place of a client in the ring of a level: who has the lowest number is next.
+struct KnownTurn {
+    std::uint64_t number = 0;
+    Instant since{};
+    std::uint32_t jobs = 0;
+};
+
+/// What a client has in a pool.
+struct KnownLine {
+    Queue jobs;  // fresh ones that any lane may take
+    std::array<KnownTurn, Priority::levels> turns;
+    std::uint64_t arriving = 0;  // asides not counted
+    std::uint64_t queued = 0;
+    JobId lone_job;  // until it ends, the line takes no turns; mostly none
+};
+
+struct KnownClient {
+    bool is_known = false;
+    ClientLimits limits;  // as its latest admitted job said
+    std::uint64_t live = 0;
+    std::uint64_t uploads = 0;
+    std::uint64_t queued = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t refused = 0;
+    std::vector<Instant> poisoned_at;
+    Instant suspected_until{};
+};
+
+/// A body that has grown in this turn, and for which there was no room at first.
+struct PendingGrowth {
+    JobId job;
+    std::uint64_t total = 0;
+    bool is_complete = false;
+};
+
+/// Whose turn it is in a pool.
+struct NextTurn {
+    ClientId client;
+    std::size_t level = 0;
+};
 
 struct KnownAttempt;
 struct KnownWorker;
@@ -82,12 +126,15 @@ struct JobFate {
 struct KnownJob {
     JobId id;
     PoolId pool;
+    ClientId client;
     LaneId wanted;
     Priority priority;
+    std::uint8_t level = 0;  // its priority, as far as it counts against other clients
     bool is_aside = false;
+    Instant arrived{};
     Instant deadline = never;
-    std::uint64_t bytes_lo = 0;
-    std::uint64_t bytes_hi = 0;
+    std::uint64_t bytes = 0;     // as many as count
+    std::uint64_t received = 0;  // as many as have come
 
     JobState state = JobState::arriving;
     Instant queued_at{};
@@ -155,6 +202,8 @@ struct KnownAttempt {
     JobId job_id;
     KnownJob* job = nullptr;  // nullptr if its job has ended without it
     KnownWorker* worker = nullptr;
+    ClientId client;
+    bool is_pinned = false;
     bool is_aside = false;
     std::uint64_t batch = 0;
     Instant sent{};
@@ -210,6 +259,8 @@ struct KnownProof {
 struct KnownTrust {
     std::uint32_t streak_lo = 0;  // failures in a row
     std::uint32_t streak_hi = 0;
+    std::set<ClientId> streak_of_lo;  // the clients of these jobs
+    std::set<ClientId> streak_of_hi;
     Sure probation = Sure::no;  // takes one job at a time
     bool needs_proof = false;   // certainly, before the next job
     Instant suspected_at{};     // the latest failure that may have begun or prolonged its probation
@@ -322,8 +373,10 @@ struct KnownLane {
     std::uint32_t riders = 0;           // attempts aboard, asides not counted
     std::uint32_t asides = 0;
     KnownAttempt* lone_ride = nullptr;
-    Queue queue;                         // jobs that want only this lane
+    Queue queue;  // jobs that want only this lane
+    std::uint64_t arriving_for_lane = 0;
     std::uint64_t queued_for_lane = 0;   // includes those that must ride alone
+    bool was_latest_pinned = false;      // its latest fresh job wanted it
     std::optional<Instant> last_job_lo;  // empty until its first job
     Instant last_job_hi{};
 
@@ -367,7 +420,8 @@ struct KnownPool {
     PoolId id;
     const PoolSettings* settings = nullptr;
     std::span<KnownLane> lanes;
-    Queue queue;                 // jobs that any lane may take
+    Queue retries;  // that any lane may take
+    std::map<ClientId, KnownLine> lines;
     Queue alone;                 // jobs that must ride alone
     std::deque<QueueKey> waits;  // all queued jobs by time; jobs that left are dropped at the front
     std::uint64_t arriving = 0;

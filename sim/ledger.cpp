@@ -67,14 +67,18 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     job.id = id;
     job.pool = arrived.pool;
     job.wanted = arrived.lane_wanted;
+    job.client = arrived.client;
     job.priority = arrived.priority;
+    job.level = std::min(arrived.priority.level, arrived.limits.priority_max.level);
     job.is_aside = arrived.is_aside;
+    job.arrived = now;
     job.deadline = later(now, arrived.timeout);
     jobs_due = std::min(jobs_due, job.deadline);
-    KnownPool& pool = pools[job.pool.value];
-    ++arriving, ++pool.arriving;
-    if (job.is_aside) ++arriving_asides, ++pool.arriving_asides;
-    grow(job, arrived.declared);
+    KnownClient& client = clients[job.client];
+    ++client.live;
+    client.limits = arrived.limits;
+    count_arriving(job, 1);
+    grow(job, std::min(arrived.declared, announced_max));
     return job;
 }
 
@@ -112,28 +116,22 @@ std::uint64_t Ledger::lone_rides_allowed(const KnownPool& pool) const {
 }
 
 void Ledger::move(KnownJob& job, PoolId to) {
-    KnownPool& old_pool = pools[job.pool.value];
-    KnownPool& new_pool = pools[to.value];
-    --old_pool.arriving, ++new_pool.arriving;
-    if (job.is_aside) --old_pool.arriving_asides, ++new_pool.arriving_asides;
+    count_arriving(job, -1);
     job.pool = to;
+    count_arriving(job, 1);
 }
 
-/// The total should only grow. The rules leave open whether a smaller one counts.
 void Ledger::grow(KnownJob& job, Bytes total) {
-    bytes_lo -= job.bytes_lo;
-    bytes_hi -= job.bytes_hi;
-    job.bytes_lo = total.count >= job.bytes_hi ? total.count : std::min(job.bytes_lo, total.count);
-    job.bytes_hi = std::max(job.bytes_hi, total.count);
-    bytes_lo += job.bytes_lo;
-    bytes_hi += job.bytes_hi;
+    const std::uint64_t more = std::max(total.count, job.bytes) - job.bytes;
+    job.bytes += more;
+    bytes += more;
+    clients[job.client].bytes += more;
 }
 
 void Ledger::enqueue(KnownJob& job, Entry entry) {
     KnownPool& pool = pools[job.pool.value];
     if (job.state == JobState::arriving) {
-        --arriving, --pool.arriving;
-        if (job.is_aside) --arriving_asides, --pool.arriving_asides;
+        count_arriving(job, -1);
     } else {
         --pool.running;
     }
@@ -152,7 +150,10 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     KnownLane* wanted = find(job.wanted);
     if (wanted != nullptr) ++wanted->queued_for_lane;
     if (job.is_alone) pool.lone_change = turn;
-    job.queue = job.is_alone ? &pool.alone : wanted != nullptr ? &wanted->queue : &pool.queue;
+    ++line_of(job).queued;
+    ++clients[job.client].queued;
+    if (!job.is_alone && wanted == nullptr && entry == Entry::fresh) return enter_line(job);
+    job.queue = job.is_alone ? &pool.alone : wanted != nullptr ? &wanted->queue : &pool.retries;
     job.queue->insert(job.key);
 }
 
@@ -160,6 +161,9 @@ void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
     if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_lane;
+    --line_of(job).queued;
+    --clients[job.client].queued;
+    if (job.queue == &line_of(job).jobs) --line_of(job).turns[job.level].jobs;
     job.queue->erase(job.key);
     job.queue = nullptr;
 }
@@ -168,10 +172,11 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     KnownPool& pool = pool_of(worker);
     KnownLane& lane = lane_of(worker);
     if (job.state == JobState::queued) {
+        const auto taken = begin_turn_of(job, lane);
         leave_queue(job);
+        end_turn_of(pool, taken);
     } else if (job.state == JobState::arriving) {
-        --arriving, --pool.arriving;
-        if (job.is_aside) --arriving_asides, --pool.arriving_asides;
+        count_arriving(job, -1);
     }
     if (job.state != JobState::running)
         ++pool.running, pool.running_asides += job.is_aside ? 1U : 0U;
@@ -185,6 +190,8 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     attempt.job_id = job.id;
     attempt.job = &job;
     attempt.worker = &worker;
+    attempt.client = job.client;
+    attempt.is_pinned = !job.wanted.is_none();
     attempt.is_aside = job.is_aside;
     attempt.sent = attempt.moved = now;
     attempt.was_usual_known = pool.answered_lo >= pool.settings->slow_samples_min;
@@ -243,10 +250,7 @@ void Ledger::end(KnownJob& job, EndReason reason) {
     if (job.is_alone) pool.lone_change = turn;
     leave_case(job, is_acquitted_by(reason));
     switch (job.state) {
-        case JobState::arriving:
-            --arriving, --pool.arriving;
-            if (job.is_aside) --arriving_asides, --pool.arriving_asides;
-            break;
+        case JobState::arriving: count_arriving(job, -1); break;
         case JobState::queued: leave_queue(job); break;
         case JobState::running:
             --pool.running;
@@ -258,8 +262,12 @@ void Ledger::end(KnownJob& job, EndReason reason) {
             }
             break;
     }
-    bytes_lo -= job.bytes_lo;
-    bytes_hi -= job.bytes_hi;
+    bytes -= job.bytes;
+    KnownClient& client = clients[job.client];
+    client.bytes -= job.bytes;
+    --client.live;
+    if (outcome_of(reason) == Outcome::refused) ++client.refused;
+    release_line(job);
     const JobId id = job.id;
     remember(recent_jobs, id.value);
     jobs.erase(id);
@@ -312,6 +320,8 @@ void Ledger::end_turn() {
     hashed_now.clear();
     must_hash = {};
     cancelled_now.clear();
+    apart_now.clear();
+    growth.reset();
     open_batch = {};
     for (const KnownWorker* worker : gone_now) {
         const WorkerId id = worker->id;

@@ -22,6 +22,14 @@
 
 namespace turnpike::sim {
 
+/// Why the engine may not do something.
+struct Objection {
+    std::string_view invariant;
+    std::string_view why;
+
+    [[nodiscard]] bool is_none() const { return invariant.empty(); }
+};
+
 struct Ledger {
     explicit Ledger(const Settings& given);
 
@@ -33,10 +41,10 @@ struct Ledger {
     std::map<WorkerId, KnownWorker> workers;
     std::map<std::uint64_t, KnownCase> cases;
     std::uint64_t cases_opened = 0;
-    std::uint64_t bytes_lo = 0;
-    std::uint64_t bytes_hi = 0;
+    std::map<ClientId, KnownClient> clients;
+    std::uint64_t turns_given = 0;
+    std::uint64_t bytes = 0;
     std::uint64_t arriving = 0;
-    std::uint64_t arriving_asides = 0;
     std::uint64_t batches_made = 0;
     std::uint64_t queueings = 0;
     bool is_open = false;
@@ -63,7 +71,9 @@ struct Ledger {
     std::vector<KnownAttempt*> cancelled_now;
     std::vector<KnownAttempt*> abandoned_now;
     std::vector<KnownWorker*> gone_now;
-    std::vector<JobId> hashed_now;              // jobs of HashJob actions
+    std::vector<JobId> hashed_now;         // jobs of HashJob actions
+    std::vector<ReportSuspect> apart_now;  // set apart, but perhaps not yet
+    std::optional<PendingGrowth> growth;
     JobId must_hash;                            // the poison of this turn that has to be remembered
     std::vector<JobId> touched_jobs;            // this turn decides about them
     std::vector<KnownWorker*> touched_workers;  // likewise
@@ -110,6 +120,41 @@ struct Ledger {
     void leave_worker(KnownAttempt& attempt);
     void end(KnownJob& job, EndReason reason);
     void expect_end(KnownJob& job, EndReason reason);
+
+    // clients (ledger_clients.cpp)
+    [[nodiscard]] KnownLine& line_of(const KnownJob& job) {
+        return pools[job.pool.value].lines[job.client];
+    }
+    [[nodiscard]] std::uint64_t clients_known() const;
+    /// Returns how many clients share what there is if a job of this one comes.
+    [[nodiscard]] std::uint64_t clients_sharing(ClientId with) const;
+    [[nodiscard]] bool is_suspected(ClientId id) const;
+    void take_poison_of(ClientId id);
+    /// Counts a job that arrives, or no longer does (`change` is -1).
+    void count_arriving(const KnownJob& job, int change);
+    /// Returns whose turn it is, or nullopt if no line of the pool takes turns.
+    [[nodiscard]] std::optional<NextTurn> next_turn(const KnownPool& pool) const;
+    /// True if a retry waits, or a line that takes turns has jobs.
+    [[nodiscard]] static bool has_next(const KnownPool& pool);
+    void enter_line(KnownJob& job);
+    /// Counts the turn that a job takes which leaves its queue for a slot of this lane. Must be called
+    /// before it leaves; the turn ends with end_turn_of().
+    [[nodiscard]] std::optional<NextTurn> begin_turn_of(const KnownJob& job, KnownLane& lane);
+    void end_turn_of(KnownPool& pool, const std::optional<NextTurn>& taken);
+    /// Objects if another job should go to the lane.
+    [[nodiscard]] Objection objection_to_order(const KnownJob& job, const KnownLane& lane);
+    /// Sets those jobs apart whose turn has come.
+    void settle_suspects();
+    void release_line(const KnownJob& job);
+
+    // room for bodies (ledger_clients.cpp)
+    void begin_growth(KnownJob& job, Bytes total, bool is_complete);
+    [[nodiscard]] bool has_room_for_growth();
+    /// True if this is the slowest upload of the client that holds most.
+    [[nodiscard]] bool may_be_crowded_out(const KnownJob& job) const;
+    /// Records the growth, for which there must be room now.
+    void settle_growth();
+    void complete_body(KnownJob& job);
 
     // deaths (ledger_deaths.cpp)
     enum class Death : std::uint8_t { own, ordered };

@@ -160,7 +160,7 @@ bool Ledger::may_equal_poison(const KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     std::erase_if(pool.poisons, [&](const KnownPoison& it) { return it.until <= now; });
     return std::ranges::any_of(pool.poisons,
-                               [&](const KnownPoison& it) { return it.length == job.bytes_hi; });
+                               [&](const KnownPoison& it) { return it.length == job.bytes; });
 }
 
 const KnownPoison* Ledger::find_poison(KnownPool& pool, Digest digest) {
@@ -205,7 +205,7 @@ void Ledger::take_poison(const KnownJob& job, bool have_workers_exited) {
     std::erase_if(pool.poisons, [&](const KnownPoison& it) { return it.until <= now; });
     if (pool.poisons.size() == poisons_max) pool.poisons.erase(pool.poisons.begin());
     pool.poisons.push_back({.first = job.id,
-                            .length = job.bytes_hi,
+                            .length = job.bytes,
                             .digest = std::nullopt,
                             .until = later(now, pool.settings->poison_keep)});
     must_hash = job.id;

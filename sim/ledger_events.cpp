@@ -35,25 +35,11 @@ public:
     void operator()(const JobArrived& e) { to_.arrival = &e; }
 
     void operator()(const BodyGrew& e) {
-        KnownJob* job = find_arriving(e.job);
-        if (job == nullptr) return;
-        to_.grow(*job, e.total);
-        if (to_.bytes_lo > to_.settings.bytes_max.count)
-            to_.expect_end(*job, EndReason::bytes_full);
+        if (KnownJob* job = find_arriving(e.job)) to_.begin_growth(*job, e.total, false);
     }
 
     void operator()(const BodyCompleted& e) {
-        KnownJob* job = find_arriving(e.job);
-        if (job == nullptr) return;
-        to_.grow(*job, e.total);
-        if (to_.bytes_lo > to_.settings.bytes_max.count)
-            to_.expect_end(*job, EndReason::bytes_full);
-        else if (job->is_aside)
-            to_.touched_jobs.push_back(job->id);
-        else if (to_.may_equal_poison(*job))
-            job->hash = HashStage::due, to_.touched_jobs.push_back(job->id);
-        else
-            to_.enqueue(*job, Entry::fresh);
+        if (KnownJob* job = find_arriving(e.job)) to_.begin_growth(*job, e.total, true);
     }
 
     void operator()(const JobHashed& e) {
@@ -85,6 +71,11 @@ public:
     }
     void operator()(const CancelAsked& e) {
         if (KnownJob* job = to_.find(e.job)) to_.expect_end(*job, EndReason::cancel_asked);
+    }
+
+    void operator()(const ClientForgotten& e) {
+        const auto client = to_.clients.find(e.client);
+        if (client != to_.clients.end() && client->second.live == 0) client->second = {};
     }
 
     // ── from workers ──

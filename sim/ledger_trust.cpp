@@ -28,6 +28,7 @@ void distrust(KnownWorker& worker, const PoolSettings& rules, Instant now, bool 
         worker.trust.rests_until = now + jittered_min(rules.restart_delay_min);
     worker.trust.probation = Sure::yes;
     worker.trust.streak_lo = 0;
+    worker.trust.streak_of_lo.clear();
 }
 
 }  // namespace
@@ -45,19 +46,24 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
     }
     if (is_success(verdict)) {
         trust.streak_lo = 0;
+        trust.streak_of_lo.clear();
         trust.rests_until = now;
         trust.needs_proof = false;
-        if (does_count) trust.streak_hi = 0;
+        if (does_count) trust.streak_hi = 0, trust.streak_of_hi.clear();
         lower_to(trust.probation, does_count ? Sure::no : Sure::maybe);
         lower_to(lane.latest_failed, does_count ? Sure::no : Sure::maybe);
         return;
     }
-    if (!is_failure(verdict)) return;
+    const bool is_only_client = clients_known() <= 1;
+    if (!is_failure(verdict) || (attempt.is_pinned && !is_only_client)) return;
     ++trust.streak_hi;
+    trust.streak_of_hi.insert(attempt.client);
     // An attempt that was sent before the probation is no failure on probation.
     const bool was_aboard = trust.probation != Sure::no && attempt.sent <= trust.suspected_at;
     // If no other lane is fine, the model is to blame.
-    const bool is_suspect = trust.streak_hi >= rules.fail_streak && may_another_lane_be_fine(lane);
+    const bool is_suspect = trust.streak_hi >= rules.fail_streak &&
+                            (is_only_client || trust.streak_of_hi.size() > 1) &&
+                            may_another_lane_be_fine(lane);
     if (is_suspect || trust.probation != Sure::no) {
         raise_to(trust.probation, Sure::maybe);
         trust.suspected_at = now;
@@ -75,10 +81,12 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         if (must_distrust)
             distrust(worker, rules, now, true);
         else
-            trust.probation = Sure::maybe, trust.streak_lo = 0;
+            trust.probation = Sure::maybe, trust.streak_lo = 0, trust.streak_of_lo.clear();
         return;
     }
-    if (++trust.streak_lo >= rules.fail_streak && must_distrust)
+    trust.streak_of_lo.insert(attempt.client);
+    const bool is_of_enough = is_only_client || trust.streak_of_lo.size() > 1;
+    if (++trust.streak_lo >= rules.fail_streak && is_of_enough && must_distrust)
         distrust(worker, rules, now, false);
 }
 

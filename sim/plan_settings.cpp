@@ -95,6 +95,13 @@ void draw_settings(const Scenario& scenario, Random random, Plan& plan) {
     }
     draw_limits(scenario, random, settings);
     if (scenario.is_calm) widen(settings);
+    if (scenario.clients_max == 1) return;
+    settings.suspicion_keep = between(random, 500ms, 30s);
+    if (scenario.large > 0) settings.bytes_max = Bytes{mebibyte.count * count(random, 4, 24)};
+    // A tenth of the whole must be more than nothing.
+    if (random.chance(scenario.tight)) settings.arriving_max = count(random, 10, 24);
+    for (PoolSettings& pool : settings.pools)
+        if (random.chance(scenario.tight)) pool.queue_jobs_max = count(random, 10, 40);
 }
 
 }  // namespace turnpike::sim

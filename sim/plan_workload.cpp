@@ -99,6 +99,7 @@ public:
         : scenario_(scenario), random_(random), plan_(plan), usual_(draw_usual_run(random_)) {}
 
     void add() {
+        draw_clients();
         auto left = random_.between(scenario_.jobs_max / 5, scenario_.jobs_max);
         while (left > 0) {
             const bool burst = random_.chance(scenario_.bursts);
@@ -110,11 +111,50 @@ public:
     }
 
 private:
+    /// Draws the limits of every client. With one client, draws nothing.
+    void draw_clients() {
+        if (scenario_.clients_max == 1) return;
+        limits_.resize(static_cast<std::size_t>(random_.between(2, scenario_.clients_max)));
+        for (ClientLimits& limits : limits_) {
+            if (random_.chance(40))
+                limits.priority_max = Priority{static_cast<std::uint8_t>(random_.below(10))};
+            if (!random_.chance(scenario_.limited)) continue;
+            if (random_.chance(70))
+                limits.jobs_max = static_cast<std::uint32_t>(random_.between(1, 12));
+            if (random_.chance(50)) limits.bytes_max = Bytes{1000 * (1 + random_.below(30))};
+            if (scenario_.large > 0) limits.bytes_max.count *= 500;
+        }
+    }
+
+    std::size_t draw_one_client() { return random_.below(limits_.size()); }
+
+    /// Says whose job it is. Client 1 may send whole clusters, or most jobs that make trouble.
+    void draw_sender(std::optional<std::size_t> sender, JobScript& job) {
+        if (limits_.empty()) return;
+        std::size_t number = sender ? *sender : draw_one_client();
+        const bool is_trouble = job.ending != Ending::answers && job.ending != Ending::bad_input;
+        if (is_trouble && random_.chance(scenario_.culprits)) number = 1;
+        job.client = ClientId{number};
+        job.limits = limits_[number];
+        if (!random_.chance(scenario_.large) || job.content != 0) return;
+        job.total = Bytes{mebibyte.count / 4 * (1 + random_.below(16))};
+        if (job.chunks > 0) job.chunks = static_cast<std::uint32_t>(random_.between(2, 8));
+        job.declared = Bytes{random_.chance(30) ? 0 : job.total.count};
+    }
+
+    std::optional<std::size_t> draw_sender_of_cluster() {
+        if (limits_.empty()) return std::nullopt;
+        if (random_.chance(scenario_.greedy)) return 1;
+        if (random_.chance(50)) return std::nullopt;  // each job has its own
+        return draw_one_client();
+    }
+
     void add_cluster(std::int64_t size) {
         const Duration from = between(random_, 0ms, plan_.calm_at - 1s);
         const Duration window = random_.chance(20) ? 0ms : between(random_, 1ms, 2s);
         const PoolId pool{random_.below(plan_.settings.pools.size())};
         const std::optional<JobScript> flood = draw_flood();
+        const std::optional<std::size_t> sender = draw_sender_of_cluster();
         for (std::int64_t i = 0; i < size; ++i) {
             JobScript job{.pool = pool, .routed_to = pool};
             draw_content(scenario_, usual_, random_, job);
@@ -125,6 +165,7 @@ private:
             draw_upload(scenario_, random_, job);
             draw_client(scenario_, usual_, random_, job);
             draw_place(job);
+            draw_sender(sender, job);
             const Duration at =
                 std::min(from + between(random_, 0ms, window), plan_.calm_at - quiet_before_calm);
             remember(job);
@@ -190,6 +231,7 @@ private:
     Random random_;
     Plan& plan_;
     Duration usual_;
+    std::vector<ClientLimits> limits_;  // of each client; empty if there is one only
     std::vector<std::size_t> jobs_;     // their places in the plan
     std::vector<std::size_t> killers_;  // of each content the first job that kills its worker
     std::uint32_t contents_ = 0;

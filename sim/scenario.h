@@ -49,6 +49,12 @@ struct Scenario {
     std::uint32_t floods = 0;   // clusters of jobs that are mostly the same request
     std::uint32_t twins = 3;    // jobs that are as long as another, with other content
 
+    std::uint32_t clients_max = 1;
+    std::uint32_t greedy = 0;    // clusters that come from client 1 alone
+    std::uint32_t culprits = 0;  // jobs in trouble that come from client 1
+    std::uint32_t limited = 0;   // clients with limits of their own
+    std::uint32_t large = 0;     // jobs of more than a MiB
+
     // the settings
     std::uint32_t tight = 10;
     std::uint32_t slots = 40;

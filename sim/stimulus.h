@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/event.h"
 #include "core/words.h"
 
 namespace turnpike::sim {
@@ -38,6 +39,8 @@ inline constexpr std::size_t endings = 14;
 struct JobScript {
     PoolId pool{};
     PoolId routed_to{};  // the pool that its body names; mostly `pool`
+    ClientId client{0};
+    ClientLimits limits{};
     Bytes declared{};
     Bytes total{};
     /// Jobs of equal content are the same request: they have the same bytes and do the same to a

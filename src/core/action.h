@@ -179,6 +179,16 @@ struct ReportSlowJob {
     }
 };
 
+/// It is the turn of a client whose jobs killed workers again and again. So its job rides alone, as a
+/// suspect does.
+struct ReportSuspect {
+    JobId job;
+    LaneId lane;  // whose free slot it did not take
+
+    static constexpr const char* name = "ReportSuspect";
+    void fields(auto&& f) const { f("job", job), f("lane", lane); }
+};
+
 /// The next worker of a lane became its current one.
 struct ReportSwitch {
     LaneId lane;
@@ -220,7 +230,7 @@ struct ReportNoMajority {
 using Action =
     std::variant<AdmitJob, RefuseJob, HashJob, EndJob, StartWorker, StopWorker, KillWorker, SendJob,
                  CancelAttempt, ProbeWorker, ProveWorker, Leave, ReportLane, ReportSlowJob,
-                 ReportSwitch, ReportReload, ReportModelFailing, ReportNoMajority>;
+                 ReportSuspect, ReportSwitch, ReportReload, ReportModelFailing, ReportNoMajority>;
 
 using Actions = std::vector<Action>;
 

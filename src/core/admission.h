@@ -7,6 +7,8 @@
 namespace turnpike {
 
 struct State;
+struct Job;
+struct Line;
 struct Pool;
 
 namespace admission {
@@ -18,14 +20,30 @@ void routed(State& s, const JobRouted& event);
 void body_completed(State& s, const BodyCompleted& event);
 void hashed(State& s, const JobHashed& event);
 
-/// Returns how long a job that arrives now would wait: zero if a lane can take it now, otherwise
-/// (queued jobs + 1) × slot time ÷ serving slots. If no lane serves, all slots count as serving.
-[[nodiscard]] Duration expected_wait(const State& s, const Pool& pool);
+/// Must be called when a body is complete or its job ends.
+void no_longer_arriving(State& s, const Job& job);
 
-/// Returns when a client may send a job again that ended so, or zero if that makes no sense: after the
-/// expected wait within its configured bounds, or, with `no_lane`, when a failed lane tries again.
-[[nodiscard]] Duration retry_after(const State& s, const Pool& pool, EndReason reason,
-                                   LaneId wanted);
+/// Returns how many jobs may go before the next job of this client, if it arrives now: those that it
+/// has queued, and in each round one of every other client, but not more than there are.
+[[nodiscard]] std::uint64_t jobs_ahead(const Pool& pool, const Line& line);
+
+/// Returns the number of slots of the lanes that serve, or of all lanes if none does.
+[[nodiscard]] std::uint64_t slots_serving(const State& s, const Pool& pool);
+
+/// Returns how long a job with so many ahead of it waits: zero if a lane can take it now, otherwise
+/// (jobs ahead + 1) × slot time ÷ serving slots.
+[[nodiscard]] Duration expected_wait(const State& s, const Pool& pool, std::uint64_t jobs_ahead);
+
+/// Returns when this client may send a job again that ended so: after its expected wait within the
+/// configured bounds, or, with `no_lane`, when a failed lane tries again.
+[[nodiscard]] Duration wait_before_retry(const State& s, const Line& line, EndReason reason,
+                                         LaneId wanted);
+
+/// Likewise, but zero if it makes no sense to send the job again.
+[[nodiscard]] inline Duration retry_after(const State& s, const Line& line, EndReason reason,
+                                          LaneId wanted) {
+    return can_pass(reason) ? wait_before_retry(s, line, reason, wanted) : Duration::zero();
+}
 
 /// True if the wanted lane may still serve; if `wanted` is none, true if any lane of the pool may.
 [[nodiscard]] bool can_ever_serve(const State& s, const Pool& pool, LaneId wanted);

@@ -30,6 +30,8 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     Attempt& attempt = s.attempts.add();
     Pool& pool = s.pool_of(worker);
     attempt.job = job.id;
+    attempt.client = job.line->client->id;
+    attempt.is_pinned = !job.wanted.is_none();
     attempt.worker = &worker;
     attempt.slot = slot;
     attempt.sent = attempt.renewed = s.now;
@@ -48,14 +50,41 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     return attempt;
 }
 
-/// Returns the next job for the lane, from the pool's queue or the lane's own, or nullptr if both
-/// queues are empty.
-Job* next_for(State& s, Lane& lane) {
+/// True if this job, which asks for the lane, goes before that one, which does not. Those of one
+/// client go in their order. Otherwise the two kinds take turns.
+bool does_pinned_go_first(const State& s, const Lane& lane, const Job& pinned, const Job& other) {
+    if (pinned.is_retry || other.is_retry || pinned.line == other.line)
+        return is_before(pinned, other, s.pool_of(lane).settings.age_step);
+    return !lane.was_latest_pinned;
+}
+
+/// Returns the next job for the lane, from the pool's rounds or the lane's own queue, and whose turn
+/// it takes.
+Rounds::Choice next_for(const State& s, const Lane& lane) {
     const Pool& pool = s.pool_of(lane);
-    Job* shared = pool.queue.first(pool.settings.age_step);
-    Job* own = lane.queue.empty() ? nullptr : lane.queue.first(pool.settings.age_step);
-    if (shared == nullptr || own == nullptr) return shared != nullptr ? shared : own;
-    return is_before(*own, *shared, pool.settings.age_step) ? own : shared;
+    const Rounds::Choice shared = pool.rounds.next(pool.settings.age_step);
+    if (lane.queue.empty()) return shared;
+    Job* pinned = lane.queue.first(pool.settings.age_step);
+    if (shared.job == nullptr) return {.job = pinned, .turn = nullptr};
+    if (!does_pinned_go_first(s, lane, *pinned, *shared.job)) return shared;
+    const bool takes_turn = !pinned->is_retry && pinned->line == shared.job->line;
+    return {.job = pinned, .turn = takes_turn ? shared.turn : nullptr};
+}
+
+/// Takes the next job for the lane out of its queue, or returns nullptr if none waits. A job of a
+/// suspected client stays queued, to ride alone.
+Job* take_next(State& s, Lane& lane) {
+    while (true) {
+        const Rounds::Choice next = next_for(s, lane);
+        if (next.job == nullptr) return nullptr;
+        Job& job = *next.job;
+        const bool is_fresh = !job.is_retry;
+        if (is_fresh) lane.was_latest_pinned = !job.wanted.is_none();
+        const bool rides_alone = is_fresh && s.is_suspected(*job.line->client);
+        rides_alone ? job::set_apart(s, job, lane) : job::dequeue(s, job);
+        if (next.turn != nullptr) s.pool_of(lane).rounds.had_turn(*next.turn, s.now);
+        if (!rides_alone) return &job;
+    }
 }
 
 EndReason reason_for(Verdict verdict) {
@@ -116,7 +145,8 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
     Pool& pool = s.pool_of(lane);
     Job* job = s.jobs.find(attempt.job);
     const bool was_aside = attempt.is_aside();
-    const Instant sent = attempt.sent;
+    const trust::JobRun run{
+        .sent = attempt.sent, .client = attempt.client, .is_pinned = attempt.is_pinned};
     const bool was_asked = attempt.was_cancel_sent || attempt.is_closed;
     if (verdict == Verdict::cancelled && !was_asked) verdict = Verdict::model_failed;
     if (verdict == Verdict::answered && !was_aside)
@@ -131,7 +161,7 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
         ++(outcome_of(reason) == Outcome::finished ? lane.finished : lane.failed);
         job::end(s, *job, reason);
     }
-    if (!was_aside) trust::attempt_ended(s, worker, verdict, sent);
+    if (!was_aside) trust::attempt_ended(s, worker, verdict, run);
 }
 
 }  // namespace
@@ -141,13 +171,13 @@ void send_next(State& s, Lane& lane) {
     const std::size_t most = worker.is_on_probation ? 1 : worker.batch;
     s.batch.clear();
     while (s.batch.size() < most) {
-        Job* job = next_for(s, lane);
+        Job* job = take_next(s, lane);
         if (job == nullptr) break;
-        job::dequeue(s, *job);
         s.batch.push_back(job);
     }
     const auto size = static_cast<std::uint32_t>(s.batch.size());
-    CHECK(size > 0 && !worker.slots_idle.empty());
+    if (size == 0) return;  // all of them must ride alone
+    CHECK(!worker.slots_idle.empty());
     const std::uint32_t slot = worker.slots_idle.back();
     worker.slots_idle.pop_back();
     worker.slot_loads[slot] = size;

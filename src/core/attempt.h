@@ -36,6 +36,8 @@ struct Attempt {
 
     AttemptId id;
     JobId job;  // none once abandoned
+    ClientId client;
+    bool is_pinned = false;  // its job asked for this lane
     Worker* worker = nullptr;
     AttemptState state = AttemptState::running;
     bool was_cancel_sent = false;
@@ -65,7 +67,7 @@ struct Attempt {
 namespace attempt {
 
 /// Fills one slot of the lane's current worker with a batch of the next jobs. The lane must be able
-/// to take jobs.
+/// to take jobs. Sends nothing if all of them must ride alone.
 void send_next(State& s, Lane& lane);
 
 /// Sends a single job: one that must ride alone, or an aside, which takes no slot.

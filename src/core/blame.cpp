@@ -86,6 +86,9 @@ bool is_acquitted_by(EndReason reason) {
         case EndReason::queue_full:
         case EndReason::bytes_full:
         case EndReason::arrivals_full:
+        case EndReason::lane_queue_full:
+        case EndReason::client_limit:
+        case EndReason::crowded_out:
         case EndReason::body_failed:
         case EndReason::shortage:
         case EndReason::aside_full:
@@ -136,6 +139,7 @@ void lose(State& s, Attempt& attempt, Company company, Case& it) {
         it.is_lane_cleared = true;
         explain(s, it);
         poison::found(s, *job, is_sure);
+        client::poisoned(s, *job->line->client);
         return fail(s, *job, EndReason::poison);
     }
     job->must_ride_alone = true;

@@ -39,6 +39,7 @@ struct Router {
     void operator()(const JobHashed& e) const { admission::hashed(s, e); }
     void operator()(const ClientLeft& e) const { end_job(s, e.job, reason_of(e.why)); }
     void operator()(const CancelAsked& e) const { end_job(s, e.job, EndReason::cancel_asked); }
+    void operator()(const ClientForgotten& e) const { client::forgotten(s, e); }
     void operator()(const WorkerStarted& e) const { worker::started(s, e.worker); }
     void operator()(const LoadProgressed& e) const { worker::load_progressed(s, e.worker); }
     void operator()(const WorkerReady& e) const { worker::ready(s, e); }
@@ -99,8 +100,8 @@ void settle(State& s) {
         } else if (pools_done < s.touched_pools.size()) {
             Pool& pool = s.pools[s.touched_pools[pools_done++].value];
             pool.is_touched = false;
-            loading::start_next(s);
-            reload::step(s, pool);
+            if (!s.load_line.empty()) loading::start_next(s);
+            if (pool.has_reload()) reload::step(s, pool);
             if (pool.needs_proof_schedule) proof::schedule(s, pool);
         } else {
             placement::dispatch(s, s.pools[s.touched_pools[pools_served++].value]);

@@ -40,6 +40,10 @@ public:
     /// Overwrites `out`, reusing its memory.
     void view(Instant now, View& out) const;
     [[nodiscard]] View view(Instant now) const;
+    /// Fills `out.clients` only. Visits every job.
+    void view_clients(Instant now, View& out) const;
+    /// Returns how long a job of this client that arrives now would wait in this pool.
+    [[nodiscard]] Duration expected_wait(PoolId pool, ClientId client) const;
     [[nodiscard]] std::optional<JobView> find(JobId job, Instant now) const;
 
 private:

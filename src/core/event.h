@@ -15,11 +15,20 @@ namespace turnpike {
 
 // ── from clients ─────────────────────────────────────────────────────────────────────────────────
 
+/// What one client may have, whatever the others have.
+struct ClientLimits {
+    Priority priority_max;       // its jobs count as at most this level against those of others
+    std::uint32_t jobs_max = 0;  // alive at once, in all pools; 0 means no limit
+    Bytes bytes_max;             // of its live jobs; 0 means no limit
+};
+
 /// The gate read the head of a request. The engine answers in the same turn with AdmitJob or
 /// RefuseJob, which carry the same ticket.
 struct JobArrived {
     Ticket ticket;
     PoolId pool;
+    ClientId client{0};  // less than clients_max
+    ClientLimits limits;
     Bytes declared;  // Content-Length, or the bytes so far if the body is chunked
     Priority priority;
     Duration timeout = Duration::max();  // Turnpike-Timeout; counts from arrival
@@ -28,13 +37,15 @@ struct JobArrived {
 
     static constexpr const char* name = "JobArrived";
     void fields(auto&& f) const {
-        f("ticket", ticket), f("pool", pool), f("declared", declared),
-            f("priority", priority.level);
-        f("timeout", timeout), f("lane_wanted", lane_wanted), f("aside", is_aside);
+        f("ticket", ticket), f("pool", pool), f("client", client), f("declared", declared),
+            f("priority", priority.level), f("priority_max", limits.priority_max.level);
+        f("jobs_max", limits.jobs_max), f("bytes_max", limits.bytes_max), f("timeout", timeout),
+            f("lane_wanted", lane_wanted), f("aside", is_aside);
     }
 };
 
-/// A chunked body grew by another MiB. The total never shrinks.
+/// So many bytes of the body have come. Must be told for each further MiB: of an announced body the
+/// engine counts at most `announced_max` before it has come. The total never shrinks.
 struct BodyGrew {
     JobId job;
     Bytes total;
@@ -92,6 +103,15 @@ struct CancelAsked {
 
     static constexpr const char* name = "CancelAsked";
     void fields(auto&& f) const { f("job", job); }
+};
+
+/// The gate gives this number to another client from now on. Valid only while the client has no live
+/// job.
+struct ClientForgotten {
+    ClientId client;
+
+    static constexpr const char* name = "ClientForgotten";
+    void fields(auto&& f) const { f("client", client); }
 };
 
 // ── from workers ─────────────────────────────────────────────────────────────────────────────────
@@ -290,9 +310,9 @@ struct TimePassed {
 
 using Event =
     std::variant<JobArrived, BodyGrew, BodyCompleted, BodyFailed, JobRouted, JobHashed, ClientLeft,
-                 CancelAsked, WorkerStarted, LoadProgressed, WorkerReady, WorkerExited, WorkerGone,
-                 WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded, ProbeEnded, ProofEnded,
-                 MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked, RestartAsked,
-                 ReloadAsked, ProveAsked, ShutdownAsked, TimePassed>;
+                 CancelAsked, ClientForgotten, WorkerStarted, LoadProgressed, WorkerReady,
+                 WorkerExited, WorkerGone, WorkerMisbehaved, AnswerBegun, AnswerMoved, AttemptEnded,
+                 ProbeEnded, ProofEnded, MemoryFreed, GpuLost, GateOpened, DrainAsked, ResumeAsked,
+                 RestartAsked, ReloadAsked, ProveAsked, ShutdownAsked, TimePassed>;
 
 }  // namespace turnpike

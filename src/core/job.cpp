@@ -11,14 +11,26 @@ namespace turnpike::job {
 
 namespace {
 
-Queue& queue_for(State& s, const Job& job) {
-    if (job.must_ride_alone) return s.pool_of(job).lone_riders;
-    return job.wanted.is_none() ? s.pool_of(job).queue : s.lanes[job.wanted.value].queue;
-}
-
 /// Returns when a queued job ends if no lane takes it.
 Instant longest_wait_of(State& s, const Job& job) {
     return std::min(job.deadline, later(job.since, s.pool_of(job).settings.queue_wait_max));
+}
+
+/// Returns when something is due for a queued job: its end, or the lane that it has avoided.
+Instant next_time_of(State& s, const Job& job) {
+    return std::min(longest_wait_of(s, job), job.avoids_until > s.now ? job.avoids_until : never);
+}
+
+void put_in_queue(State& s, Job& job) {
+    Pool& pool = s.pool_of(job);
+    if (job.must_ride_alone) return pool.lone_riders.push(job);
+    if (!job.wanted.is_none()) return s.lanes[job.wanted.value].queue.push(job);
+    pool.rounds.push(job, s.now);
+}
+
+void take_out_of_queue(State& s, Job& job) {
+    if (job.must_ride_alone || !job.wanted.is_none()) return job.queue->remove(job);
+    s.pool_of(job).rounds.remove(job);
 }
 
 }  // namespace
@@ -28,41 +40,52 @@ void enqueue(State& s, Job& job) {
     job.state = JobState::queued;
     job.since = s.now;
     job.order = ++s.latest_order;
-    Queue& queue = queue_for(s, job);
-    queue.push(job);
+    put_in_queue(s, job);
     ++pool.queued;
-    if (!job.wanted.is_none()) ++pool.queued_for_lanes;
-    s.timers.arm(job.timer, std::min(longest_wait_of(s, job),
-                                     job.avoids_until > s.now ? job.avoids_until : never));
+    if (job.line->queued++ == 0) ++pool.clients_waiting;
+    if (!job.wanted.is_none()) ++pool.queued_for_lanes, ++s.lanes[job.wanted.value].queued_for;
+    s.timers.arm_by(job.timer, next_time_of(s, job));
     s.touch(pool);
 }
 
 void dequeue(State& s, Job& job) {
     Pool& pool = s.pool_of(job);
-    job.queue->remove(job);
+    take_out_of_queue(s, job);
     --pool.queued;
-    if (!job.wanted.is_none()) --pool.queued_for_lanes;
-    s.timers.arm(job.timer, job.deadline);
+    if (--job.line->queued == 0) --pool.clients_waiting;
+    if (!job.wanted.is_none()) --pool.queued_for_lanes, --s.lanes[job.wanted.value].queued_for;
+}
+
+void set_apart(State& s, Job& job, const Lane& lane) {
+    Pool& pool = s.pool_of(job);
+    take_out_of_queue(s, job);
+    if (job.wanted.is_none()) pool.rounds.hold(*job.line, job.id);
+    job.must_ride_alone = job.is_retry = true;
+    pool.lone_riders.push(job);
+    s.act(ReportSuspect{job.id, lane.id});
+    s.touch(pool);
 }
 
 void end(State& s, Job& job, EndReason reason, JobId first) {
     Pool& pool = s.pool_of(job);
     Attempt* attempt = nullptr;
     switch (job.state) {
-        case JobState::arriving:
-            --s.arriving;
-            if (!job.is_aside) --pool.arriving;
-            break;
+        case JobState::arriving: admission::no_longer_arriving(s, job); break;
         case JobState::queued: dequeue(s, job); break;
         case JobState::running:
             --pool.running;
             attempt = s.attempts.find(job.attempt);
             break;
     }
-    const Duration advice = admission::retry_after(s, pool, reason, job.wanted);
+    const Duration advice = admission::retry_after(s, *job.line, reason, job.wanted);
     s.act(EndJob{job.id, reason, job.attempt, job.attempts, job.lane, advice, first});
     ++pool.counts.of(outcome_of(reason));
+    if (outcome_of(reason) == Outcome::refused) ++job.line->client->refused;
     s.bytes_held = s.bytes_held - job.bytes;
+    ClientState& client = *job.line->client;
+    client.bytes = client.bytes - job.bytes;
+    if (--client.live == 0) --s.clients_active;
+    if (job.line->lone_job == job.id) pool.rounds.release(*job.line, s.now);
     s.timers.disarm(job.timer);
     blame::suspect_ended(s, job, reason);
     s.jobs.remove(job);
@@ -72,8 +95,9 @@ void end(State& s, Job& job, EndReason reason, JobId first) {
 
 void time_is_up(State& s, Job& job) {
     if (s.now >= job.deadline) return end(s, job, EndReason::deadline_passed);
+    if (job.state != JobState::queued) return s.timers.arm(job.timer, job.deadline);
     if (s.now >= longest_wait_of(s, job)) return end(s, job, EndReason::waited_too_long);
-    s.timers.arm(job.timer, longest_wait_of(s, job));
+    s.timers.arm(job.timer, next_time_of(s, job));
     s.touch(s.pool_of(job));
 }
 

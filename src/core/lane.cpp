@@ -214,7 +214,8 @@ void step(State& s, Lane& lane) {
     if (lane.other != nullptr) worker::step(s, *lane.other);
     wait_for_start(s, lane);
     if (lane.mode == LaneMode::failed) try_again(s, lane);
-    loading::line_up(s, lane);
+    const bool may_start_worker = lane.current == nullptr || lane.is_next_awaited();
+    if (may_start_worker) loading::line_up(s, lane);
     placement::refresh(s, lane);
 }
 

@@ -17,10 +17,11 @@ bool is_available(const Lane& lane) {
            lane.current->hold == Hold::none;
 }
 
-bool can_take_jobs(const State& s, const Lane& lane) {
-    if (!is_available(lane) || lane.is_reserved()) return false;
-    if (lane.current->is_on_probation && lane.current->jobs_aboard() > 0) return false;
-    return lane::slots_free(s, lane) > 0;
+/// Returns how many slots the lane has for jobs of the queue now.
+std::uint32_t slots_for_jobs(const State& s, const Lane& lane) {
+    if (!is_available(lane) || lane.is_reserved()) return 0;
+    if (lane.current->is_on_probation && lane.current->jobs_aboard() > 0) return 0;
+    return lane::slots_free(s, lane);
 }
 
 bool is_better(const PlacementKey& a, const PlacementKey& b) {
@@ -46,6 +47,10 @@ bool is_open(const Pool& pool, const Lane& lane) {
 
 void end_all(State& s, Queue& queue) {
     while (Job* job = queue.first(Duration::zero())) job::end(s, *job, EndReason::no_lane);
+}
+
+void end_all(State& s, Rounds& rounds) {
+    while (Job* job = rounds.any()) job::end(s, *job, EndReason::no_lane);
 }
 
 /// Sends the jobs that want a certain lane, or ends them if that lane is off.
@@ -173,9 +178,9 @@ void dispatch_lone_riders(State& s, Pool& pool) {
 void refresh(State& s, Lane& lane) {
     Pool& pool = s.pool_of(lane);
     const std::uint64_t bit = std::uint64_t{1} << lane.number_in_pool;
-    if (can_take_jobs(s, lane)) {
+    if (const std::uint32_t slots = slots_for_jobs(s, lane); slots > 0) {
         pool.open_lanes |= bit;
-        pool.placement_keys[lane.number_in_pool] = {lane.last_job, lane::slots_free(s, lane)};
+        pool.placement_keys[lane.number_in_pool] = {lane.last_job, slots};
     } else {
         pool.open_lanes &= ~bit;
     }
@@ -184,11 +189,11 @@ void refresh(State& s, Lane& lane) {
 void dispatch(State& s, Pool& pool) {
     if (pool.queued == 0 && pool.lanes_reserved == 0) return;
     if (pool.lanes_on == 0) {
-        end_all(s, pool.queue);
+        end_all(s, pool.rounds);
         end_all(s, pool.lone_riders);
     }
     if (!pool.lone_riders.empty() || pool.lanes_reserved > 0) dispatch_lone_riders(s, pool);
-    while (!pool.queue.empty()) {
+    while (pool.rounds.has_next()) {
         Lane* lane = choose(s, pool);
         if (lane == nullptr) break;
         attempt::send_next(s, *lane);
@@ -206,7 +211,7 @@ void send_aside(State& s, Job& job) {
         if (best == nullptr || lane::asides(lane) < lane::asides(*best)) best = &lane;
     });
     if (best == nullptr) return job::end(s, job, EndReason::aside_full);
-    --s.arriving;
+    admission::no_longer_arriving(s, job);
     attempt::send_alone(s, *best, job);
 }
 

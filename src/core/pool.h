@@ -7,6 +7,7 @@
 #include "core/pace.h"
 #include "core/poison.h"
 #include "core/queue.h"
+#include "core/rounds.h"
 #include "core/settings.h"
 #include "core/timers.h"
 #include "core/view.h"
@@ -49,9 +50,10 @@ struct Pool {
     std::uint64_t open_lanes = 0;  // bit n is set if the n-th lane takes jobs
     std::array<PlacementKey, lanes_max> placement_keys;
 
-    Queue queue;
+    Rounds rounds;
     Queue lone_riders;
-    std::uint64_t queued = 0;  // in both queues and in the queues of its lanes
+    std::uint64_t queued = 0;           // in all of these and in the queues of its lanes
+    std::uint64_t clients_waiting = 0;  // those that have a queued job
     std::uint64_t queued_for_lanes = 0;
     std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t running = 0;
@@ -74,6 +76,10 @@ struct Pool {
 
     bool is_touched = false;
 
+    /// True if a reload is in progress or requested.
+    [[nodiscard]] bool has_reload() const {
+        return reload.stage != ReloadStage::idle || !reload_waiting.generation.is_none();
+    }
     [[nodiscard]] bool has_proof() const { return settings.proof != ProofKind::none; }
 };
 

@@ -46,17 +46,12 @@ Job* Queue::first(Duration age_step) const {
 
 const Job* Queue::oldest() const {
     const Job* oldest = retries_.front();
+    for (const Job* job = oldest; job != nullptr; job = job->links.after)
+        if (job->since < oldest->since) oldest = job;  // a suspect keeps its time when set apart
     for (const JobList& level : levels_)
         if (!level.empty() && (oldest == nullptr || level.front()->since < oldest->since))
             oldest = level.front();
     return oldest;
-}
-
-std::size_t Queue::retries_wanting(LaneId lane) const {
-    std::size_t count = 0;
-    for (const Job* job = retries_.front(); job != nullptr; job = job->links.after)
-        if (job->wanted == lane) ++count;
-    return count;
 }
 
 }  // namespace turnpike

@@ -1,7 +1,7 @@
 // A queue: the jobs that wait for a lane. Retries go first, then jobs by `since − priority ×
 // age_step`, smallest first: FIFO within a priority, higher priorities first. A job that has waited
 // age_step longer makes up for one level, so no job starves. Every operation takes constant time,
-// except retries_wanting().
+// except oldest().
 #pragma once
 
 #include <array>
@@ -22,11 +22,8 @@ public:
     [[nodiscard]] Job* first(Duration age_step) const;
 
     /// Returns the job that was queued (or queued again) longest ago, or nullptr if the queue is
-    /// empty.
+    /// empty. Visits every retry.
     [[nodiscard]] const Job* oldest() const;
-
-    /// Counts the retries that ask for this lane. Visits every retry: not for the job path.
-    [[nodiscard]] std::size_t retries_wanting(LaneId lane) const;
 
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] std::size_t size() const { return size_; }

@@ -16,6 +16,10 @@ inline constexpr std::uint32_t slots_max = 1024;
 inline constexpr std::uint32_t batch_max = 1024;
 inline constexpr std::uint32_t crash_limit_max = 16;
 inline constexpr std::uint32_t poisons_max = 64;  // remembered per pool
+inline constexpr std::uint64_t clients_max = 16384;
+inline constexpr std::uint32_t wanting_lane_max = 16;   // jobs that wait, or arrive, for one lane
+inline constexpr std::uint32_t suspicious_poisons = 3;  // of one client, within suspicion_keep
+inline constexpr Bytes announced_max = mebibyte;        // counted of a body before it has come
 
 /// A start that a shortage prevented costs little, and the shortage may end at any time.
 inline constexpr Duration shortage_delay_max = 5s;
@@ -71,6 +75,8 @@ struct Settings {
     std::uint32_t load_parallel_max = 0;  // workers that may load at once; 0 means no limit
     Duration retry_after_min = 1s;
     Duration retry_after_max = 10min;
+    // How long a client without another poison is suspected after several within this time:
+    Duration suspicion_keep = 10min;
     std::uint64_t seed = 1;  // for the jitter of restart delays
 };
 

@@ -22,6 +22,7 @@ void check(const PoolSettings& pool) {
 
 State::State(Settings given) : settings(std::move(given)), random(settings.seed) {
     CHECK(!settings.pools.empty());
+    CHECK(settings.suspicion_keep > Duration::zero());
     std::size_t lane_count = 0;
     for (const PoolSettings& pool : settings.pools) {
         check(pool);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/action.h"
 #include "core/attempt.h"
 #include "core/blame.h"
+#include "core/client.h"
 #include "core/job.h"
 #include "core/lane.h"
 #include "core/pool.h"
@@ -35,6 +37,9 @@ struct State {
     Slab<Case, CaseId> cases;
     std::vector<Lane> lanes;
     std::vector<Pool> pools;
+    std::vector<std::unique_ptr<ClientState>> clients;  // by ClientId
+    std::uint32_t clients_known = 0;   // those that have sent a job and were not forgotten
+    std::uint32_t clients_active = 0;  // those that have live jobs
     Timers timers;
     Random random;
 
@@ -67,6 +72,12 @@ struct State {
     void act(Action action) { actions->push_back(std::move(action)); }
     void touch(Lane& lane);
     void touch(Pool& pool);
+
+    /// True if the next job of this client must ride alone: several of its jobs were poison, and there
+    /// are other clients to protect.
+    [[nodiscard]] bool is_suspected(const ClientState& client) const {
+        return clients_known > 1 && now < client.suspected_until;
+    }
 
     void each_lane(const Pool& pool, auto&& visit) {
         for (std::uint32_t i = 0; i < pool.settings.lanes; ++i) visit(lanes[pool.first_lane + i]);

@@ -58,11 +58,10 @@ void Timers::disarm(Timer& timer) {
     if (hole < heap_.size()) settle(hole, last);
 }
 
-Timer* Timers::take_due(Instant now) {
-    if (heap_.empty() || next() > now) return nullptr;
-    Timer* due = heap_.front().timer;
-    disarm(*due);
-    return due;
+Timer* Timers::take_earliest() {
+    Timer* earliest = heap_.front().timer;
+    disarm(*earliest);
+    return earliest;
 }
 
 }  // namespace turnpike

@@ -37,14 +37,23 @@ public:
     /// Arms the timer, or moves it to another time; `never` disarms it. An armed timer must not
     /// move in memory.
     void arm(Timer& timer, Instant at);
+    /// Arms the timer unless it goes off by then anyway. Saves moving a timer that hardly ever goes
+    /// off; its owner must look whether its time has really come.
+    void arm_by(Timer& timer, Instant at) {
+        if (!timer.is_armed() || heap_[timer.place].at > at) arm(timer, at);
+    }
     void disarm(Timer& timer);
 
     [[nodiscard]] Instant next() const { return heap_.empty() ? never : heap_.front().at; }
 
     /// Disarms and returns the earliest timer if it is due.
-    Timer* take_due(Instant now);
+    Timer* take_due(Instant now) {
+        return heap_.empty() || heap_.front().at > now ? nullptr : take_earliest();
+    }
 
 private:
+    Timer* take_earliest();
+
     struct Entry {
         Instant at;
         Timer* timer;

@@ -19,6 +19,7 @@ bool is_another_lane_better(State& s, const Lane& lane) {
 void succeeded(State& s, Worker& worker) {
     worker.did_latest_job_fail = false;
     worker.fail_streak = 0;
+    worker.is_streak_of_several = false;
     if (!worker.is_on_probation) return;
     worker.is_on_probation = false;
     worker.rests_until = s.now;
@@ -39,18 +40,32 @@ void distrust(State& s, Worker& worker) {
     worker::hold(s, worker, Hold::prove, Reason::failing_jobs);
 }
 
-void failed(State& s, Worker& worker, Instant sent) {
+/// True if the worker has failed so many jobs in a row that it has to be judged.
+bool is_streak_long(State& s, const Worker& worker) {
+    return worker.fail_streak >= s.pool_of(worker).settings.fail_streak &&
+           (worker.is_streak_of_several || s.clients_known <= 1);
+}
+
+void count_failure(Worker& worker, ClientId client) {
+    worker.did_latest_job_fail = true;
+    if (worker.fail_streak++ == 0)
+        worker.streak_client = client;
+    else if (worker.streak_client != client)
+        worker.is_streak_of_several = true;
+}
+
+void failed(State& s, Worker& worker, const JobRun& run) {
+    if (run.is_pinned && s.clients_known > 1) return;
     const Lane& lane = s.lane_of(worker);
     const Pool& pool = s.pool_of(lane);
-    worker.did_latest_job_fail = true;
-    ++worker.fail_streak;
+    const bool was_streak_long = is_streak_long(s, worker);
+    count_failure(worker, run.client);
     if (worker.role != Role::current) return;
-    if (worker.is_on_probation && sent <= worker.distrusted_at)
+    if (worker.is_on_probation && run.sent <= worker.distrusted_at)
         return;  // the job was sent before the lane was distrusted
-    if (!worker.is_on_probation && worker.fail_streak < pool.settings.fail_streak) return;
+    if (!worker.is_on_probation && !is_streak_long(s, worker)) return;
     if (is_another_lane_better(s, lane)) return distrust(s, worker);
-    if (worker.is_on_probation || worker.fail_streak == pool.settings.fail_streak)
-        s.act(ReportModelFailing{pool.id, lane.id});
+    if (worker.is_on_probation || !was_streak_long) s.act(ReportModelFailing{pool.id, lane.id});
     worker.is_on_probation = false;
 }
 
@@ -64,13 +79,13 @@ void require_proof(State& s, Worker& worker) {
 
 }  // namespace
 
-void attempt_ended(State& s, Worker& worker, Verdict verdict, Instant sent) {
+void attempt_ended(State& s, Worker& worker, Verdict verdict, const JobRun& run) {
     switch (verdict) {
         case Verdict::answered:
         case Verdict::bad_input: return succeeded(s, worker);
-        case Verdict::out_of_memory: failed(s, worker, sent); return require_proof(s, worker);
+        case Verdict::out_of_memory: failed(s, worker, run); return require_proof(s, worker);
         case Verdict::model_failed:
-        case Verdict::non_finite: return failed(s, worker, sent);
+        case Verdict::non_finite: return failed(s, worker, run);
         case Verdict::unhealthy:
         case Verdict::broken:
         case Verdict::undelivered:

@@ -1,8 +1,9 @@
-// Engine::view and Engine::find: they copy the facts, for people and for the invariants.
+// Engine::view, view_clients and find: they copy the facts, for people and for the invariants.
 #include "core/view.h"
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "core/admission.h"
 #include "core/engine.h"
 #include "core/state.h"
@@ -35,19 +36,19 @@ LaneView view_of(const State& s, const Lane& lane, Instant now) {
     view.finished = lane.finished;
     view.failed = lane.failed;
     view.restarts = lane.starts > 0 ? lane.starts - 1 : 0;
-    view.queued_for_lane = lane.queue.size() + pool.lone_riders.retries_wanting(lane.id);
+    view.queued_for_lane = lane.queued_for;
     return view;
 }
 
 Instant oldest_since(const State& s, const Pool& pool, Instant now) {
     Instant oldest = now;
-    const auto consider = [&](const Queue& queue) {
-        if (const Job* job = queue.oldest()) oldest = std::min(oldest, job->since);
+    const auto consider = [&](const Job* job) {
+        if (job != nullptr) oldest = std::min(oldest, job->since);
     };
-    consider(pool.queue);
-    consider(pool.lone_riders);
+    consider(pool.rounds.oldest());
+    consider(pool.lone_riders.oldest());
     for (std::uint32_t i = 0; i < pool.settings.lanes; ++i)
-        consider(s.lanes[pool.first_lane + i].queue);
+        consider(s.lanes[pool.first_lane + i].queue.oldest());
     return oldest;
 }
 
@@ -69,7 +70,10 @@ PoolView view_of(const State& s, const Pool& pool, Instant now) {
             .queued = pool.queued,
             .running = pool.running,
             .oldest_wait = now - oldest_since(s, pool, now),
-            .expected_wait = admission::expected_wait(s, pool),
+            .expected_wait = admission::expected_wait(s, pool, pool.queued),
+            .clients_waiting = pool.clients_waiting,
+            .slot_time = pool.pace.slot_time(),
+            .slots_serving = admission::slots_serving(s, pool),
             .usual_run = pool.pace.usual(),
             .good = pool.good,
             .reloading = pool.reload.generation,
@@ -97,6 +101,41 @@ View Engine::view(Instant now) const {
     View out;
     view(now, out);
     return out;
+}
+
+/// Visits every client and every job.
+void Engine::view_clients(Instant now, View& out) const {
+    State& s = *state_;
+    out.clients.clear();
+    std::vector<std::size_t> places(s.clients.size());  // of each client in `out`
+    for (const std::unique_ptr<ClientState>& it : s.clients) {
+        const ClientState& client = *it;
+        if (!client.is_known) continue;
+        places[client.id.value] = out.clients.size();
+        out.clients.push_back({.client = client.id,
+                               .uploads = client.uploads,
+                               .bytes = client.bytes,
+                               .refused = client.refused,
+                               .is_suspected = s.is_suspected(client)});
+    }
+    s.jobs.each([&](const Job& job) {
+        ClientView& view = out.clients[places[job.line->client->id.value]];
+        if (job.state == JobState::running) ++view.running;
+        if (job.state != JobState::queued) return;
+        ++view.queued;
+        view.oldest_wait = std::max(view.oldest_wait, now - job.since);
+    });
+}
+
+Duration Engine::expected_wait(PoolId id, ClientId client) const {
+    const State& s = *state_;
+    CHECK(id.value < s.pools.size());
+    const Pool& pool = s.pools[id.value];
+    const Line none;
+    const Line* line = nullptr;
+    if (client.value < s.clients.size()) line = s.clients[client.value]->line_in(id);
+    return admission::expected_wait(s, pool,
+                                    admission::jobs_ahead(pool, line != nullptr ? *line : none));
 }
 
 std::optional<JobView> Engine::find(JobId id, Instant now) const {

@@ -58,7 +58,10 @@ struct PoolView {
     std::uint64_t queued = 0;
     std::uint64_t running = 0;
     Duration oldest_wait = Duration::zero();
-    Duration expected_wait = Duration::zero();  // of a job that arrives now
+    Duration expected_wait = Duration::zero();  // of a job that arrives now, behind all others
+    std::uint64_t clients_waiting = 0;          // clients that have a queued job
+    Duration slot_time = Duration::zero();      // how long a job usually keeps a slot
+    std::uint64_t slots_serving = 0;            // of lanes that serve; of all lanes if none does
     Duration usual_run = Duration::zero();
     Generation good;         // the generation that new workers run
     Generation reloading;    // none if there is no reload
@@ -67,9 +70,24 @@ struct PoolView {
     Counts counts;
 };
 
+/// What one client has, in all pools.
+struct ClientView {
+    ClientId client;
+    std::uint64_t uploads = 0;  // jobs that arrive, asides included
+    std::uint64_t queued = 0;
+    std::uint64_t running = 0;
+    Bytes bytes;                // as many as are counted, of all its live jobs
+    std::uint64_t refused = 0;  // since the engine knows it
+    Duration oldest_wait = Duration::zero();
+    bool is_suspected = false;  // its jobs ride alone, because several were poison
+
+    friend constexpr bool operator==(const ClientView&, const ClientView&) = default;
+};
+
 struct View {
     std::vector<PoolView> pools;
     std::vector<LaneView> lanes;
+    std::vector<ClientView> clients;  // by number; only filled by Engine::view_clients()
     Bytes bytes_held;
     std::uint64_t jobs = 0;      // alive
     std::uint64_t attempts = 0;  // running, including those that nobody waits for

@@ -39,6 +39,9 @@ std::string_view name_of(EndReason value) {
         case EndReason::queue_full: return "queue_full";
         case EndReason::bytes_full: return "bytes_full";
         case EndReason::arrivals_full: return "arrivals_full";
+        case EndReason::lane_queue_full: return "lane_queue_full";
+        case EndReason::client_limit: return "client_limit";
+        case EndReason::crowded_out: return "crowded_out";
         case EndReason::body_failed: return "body_failed";
         case EndReason::shortage: return "shortage";
         case EndReason::aside_full: return "aside_full";

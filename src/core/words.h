@@ -68,6 +68,9 @@ enum class EndReason : std::uint8_t {
     queue_full,       // queue.jobs_max
     bytes_full,       // queue.bytes_max
     arrivals_full,    // arriving_max
+    lane_queue_full,  // as many jobs as allowed wait for the lane that the job asks for
+    client_limit,     // the client has as many jobs or bytes as it may have
+    crowded_out,      // its upload was ended to make room for the body of another job
     body_failed,      // the body was malformed, too large or too slow, or the disk was full
     shortage,         // the gate lacked descriptors or memory for the job while it ran
     aside_full,       // every serving lane has aside_max asides, or no lane serves now
@@ -109,6 +112,9 @@ enum class Outcome : std::uint8_t { finished, failed, timed_out, cancelled, refu
         case EndReason::queue_full:
         case EndReason::bytes_full:
         case EndReason::arrivals_full:
+        case EndReason::lane_queue_full:
+        case EndReason::client_limit:
+        case EndReason::crowded_out:
         case EndReason::body_failed:
         case EndReason::aside_full:
         case EndReason::rate_exceeded: return Outcome::refused;
@@ -127,6 +133,43 @@ enum class Departure : std::uint8_t { left, too_slow, answers_full, answer_lost 
         case Departure::answer_lost: return EndReason::answer_lost;
     }
     return EndReason::client_left;
+}
+
+/// True if the reason may be gone after a while, so that it makes sense to send the job again.
+[[nodiscard]] constexpr bool can_pass(EndReason reason) {
+    switch (reason) {
+        case EndReason::waited_too_long:
+        case EndReason::no_lane:
+        case EndReason::queue_full:
+        case EndReason::bytes_full:
+        case EndReason::arrivals_full:
+        case EndReason::lane_queue_full:
+        case EndReason::client_limit:
+        case EndReason::crowded_out:
+        case EndReason::aside_full:
+        case EndReason::shortage:
+        case EndReason::rate_exceeded:
+        case EndReason::shutting_down: return true;
+        case EndReason::answered:
+        case EndReason::bad_input:
+        case EndReason::model_failed:
+        case EndReason::non_finite:
+        case EndReason::out_of_memory:
+        case EndReason::worker_died:
+        case EndReason::poison:
+        case EndReason::known_poison:
+        case EndReason::stream_broken:
+        case EndReason::deadline_passed:
+        case EndReason::ran_too_long:
+        case EndReason::lane_unknown:
+        case EndReason::body_failed:
+        case EndReason::client_left:
+        case EndReason::cancel_asked:
+        case EndReason::client_too_slow:
+        case EndReason::answers_full:
+        case EndReason::answer_lost: return false;
+    }
+    return false;
 }
 
 /// What people see of a lane. The engine derives it on demand and never stores it.

@@ -105,6 +105,8 @@ struct Worker {
 
     // trust
     std::uint32_t fail_streak = 0;
+    ClientId streak_client;  // whose job began the streak
+    bool is_streak_of_several = false;
     bool is_on_probation = false;
     Instant rests_until = Instant::min();
     Instant distrusted_at = Instant::min();

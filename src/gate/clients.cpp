@@ -63,7 +63,9 @@ ClientUse Clients::use(ClientId known) {
 }
 
 ClientUse Clients::use_new(std::string name, std::uint64_t key) {
-    Entry& entry = entry_for_new();
+    Entry* const found = entry_for_new();
+    if (found == nullptr) return use_rest();
+    Entry& entry = *found;
     if (key != 0)
         by_key_.emplace(key, entry.id);
     else
@@ -74,14 +76,16 @@ ClientUse Clients::use_new(std::string name, std::uint64_t key) {
     return {this, entry.id};
 }
 
-/// Returns an entry that is in no list and has no use. Forgets the client that has been unused
-/// longest if too many are remembered.
-Clients::Entry& Clients::entry_for_new() {
-    if (unused_.size() < unused_max) {
+/// Returns an entry that is in no list and has no use, or nullptr if all numbers are in use. Forgets
+/// the client that has been unused longest if too many are remembered.
+Clients::Entry* Clients::entry_for_new() {
+    constexpr std::size_t entries_max = clients_max - 1;  // the last number is for the rest
+    if (unused_.size() < unused_max && entries_.size() < entries_max) {
         Entry& entry = entries_.emplace_back();
         entry.id = ClientId{entries_.size() - 1};
-        return entry;
+        return &entry;
     }
+    if (unused_.empty()) return nullptr;
     Entry& oldest = *unused_.front();
     unused_.remove(oldest);
     if (oldest.key != 0)
@@ -89,7 +93,17 @@ Clients::Entry& Clients::entry_for_new() {
     else
         by_address_.erase(oldest.name);
     forgotten_(oldest.id);
-    return oldest;
+    return &oldest;
+}
+
+ClientUse Clients::use_rest() {
+    if (rest_.is_none()) {
+        Entry& entry = entries_.emplace_back();
+        entry.id = rest_ = ClientId{entries_.size() - 1};
+        entry.name = "all others";
+        entry.uses = 1;  // so that it is never unused
+    }
+    return use(rest_);
 }
 
 void Clients::add_use(ClientId id) {

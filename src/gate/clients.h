@@ -4,6 +4,7 @@
 // Every client has a small number, so that others can count by client in plain arrays. A client
 // that nobody uses keeps its number for a while, since it may come back: what the engine knows of
 // it (that its jobs kill workers, for example) stays. Only then the number goes to somebody else.
+// If all numbers are in use at once, whoever comes then shares the last one.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "base/list.h"
+#include "core/settings.h"
 #include "core/words.h"
 
 namespace turnpike {
@@ -62,7 +64,7 @@ public:
     /// Returns what people call the client: "key alice", "10.0.0.7", "2001:db8::/64" or
     /// "command line". Must be called for numbers in use or remembered.
     [[nodiscard]] const std::string& name_of(ClientId id) const;
-    /// Returns how many numbers were ever given out. All are smaller than this.
+    /// Returns how many numbers were ever given out, at most clients_max. All are smaller than this.
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
 private:
@@ -78,7 +80,8 @@ private:
 
     ClientUse use(ClientId known);
     ClientUse use_new(std::string name, std::uint64_t key);
-    Entry& entry_for_new();
+    Entry* entry_for_new();
+    [[nodiscard]] ClientUse use_rest();
     void add_use(ClientId id);
     void remove_use(ClientId id);
 
@@ -86,6 +89,7 @@ private:
     std::deque<Entry> entries_;  // index: the id
     std::unordered_map<std::string, ClientId> by_address_;
     std::unordered_map<std::uint64_t, ClientId> by_key_;
+    ClientId rest_;  // whoever came when all numbers were in use; none before that
     List<Entry, &Entry::links> unused_;  // the one that has been unused longest first
 };
 

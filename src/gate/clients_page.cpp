@@ -1,19 +1,6 @@
 #include "gate/clients_page.h"
 
-#include <algorithm>
-
 namespace turnpike {
-
-void count_job(ClientFigures& client, const JobView& job) {
-    switch (job.state) {
-        case JobState::arriving: ++client.uploads; return;
-        case JobState::queued:
-            ++client.queued;
-            client.oldest_wait = std::max(client.oldest_wait, job.since);
-            return;
-        case JobState::running: ++client.running; return;
-    }
-}
 
 bool is_idle(const ClientFigures& client) {
     return client.uploads + client.queued + client.running + client.refused == 0;

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/json_writer.h"
 #include "base/time.h"
-#include "core/view.h"
 
 namespace turnpike {
 
@@ -17,13 +16,10 @@ struct ClientFigures {
     std::uint64_t uploads = 0;
     std::uint64_t queued = 0;
     std::uint64_t running = 0;
-    Bytes bytes;                              // of the bodies of all its live jobs
+    Bytes bytes;                              // of its live jobs' bodies, as the engine counts them
     std::uint64_t refused = 0;                // requests
     Duration oldest_wait = Duration::zero();  // of its queued jobs
 };
-
-/// Counts a live job of the client.
-void count_job(ClientFigures& client, const JobView& job);
 
 /// True if there is nothing to tell about the client.
 [[nodiscard]] bool is_idle(const ClientFigures& client);

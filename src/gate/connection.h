@@ -89,8 +89,6 @@ public:
     [[nodiscard]] ClientId client() const { return client_at_address_.id(); }
     /// Returns whose job the latest one is.
     [[nodiscard]] ClientId client_of_job() const { return job_.client(); }
-    /// Returns how many bytes of the live job's body are held.
-    [[nodiscard]] Bytes body_size() const { return Bytes{job_.exchange().body.size()}; }
 
     Links<Connection> wait_links;
     Wait wait = Wait::nothing;
@@ -180,7 +178,7 @@ private:
     // the request
     ReplyOptions reply_options_;
     ClientJob job_;
-    std::uint64_t declared_ = 0;  // the size of the body that the engine was told
+    std::uint64_t counted_ = 0;  // as many bytes of the body as the engine counts
     std::optional<ModelField> model_;
     std::optional<Objection> objection_;  // to the body; answered when the job has ended
 

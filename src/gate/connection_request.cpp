@@ -1,9 +1,11 @@
 // A connection takes a request: its head, then its body, which it takes out of its framing and puts
 // into the exchange. Once the body is complete, the job can be queued.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/bytes.h"
+#include "core/settings.h"
 #include "gate/connection.h"
 #include "http/fault.h"
 #include "http/fields.h"
@@ -21,6 +23,14 @@ constexpr std::uint64_t growth_step = mebibyte.count;
 bool is_preflight(const http::RequestHead& head) {
     return head.method == http::Method::options &&
            http::find(head.fields, "access-control-request-method") != nullptr;
+}
+
+/// Returns what the engine lets the client have. Without a key, only its level is bounded.
+ClientLimits limits_of(const ApiKey* key) {
+    if (key == nullptr) return {};
+    return {.priority_max = key->limits.priority_max,
+            .jobs_max = key->limits.jobs_max.value_or(0),
+            .bytes_max = key->limits.bytes_max.value_or(Bytes{})};
 }
 
 std::string_view value_of(const http::RequestHead& head, std::string_view name) {
@@ -92,18 +102,20 @@ void Connection::take_own_request(const http::RequestHead& head) {
 void Connection::take_job(const http::RequestHead& head, const Caller& caller) {
     const auto arrival = deps_.router.route(head);
     if (!arrival) return answer_problem(arrival.error());
-    declared_ = head.length;
     job_.arrive(*arrival, head, caller.key);
     if (const Duration left = time_until_allowed(caller); left > Duration::zero())
         return turn_away({Problem::rate_exceeded, {}}, EndReason::rate_exceeded, left);
-    if (declared_ > deps_.config.gate.body_max.count)
+    if (head.length > deps_.config.gate.body_max.count)
         return turn_away(
-            {Problem::body_too_large, "Content-Length is " + std::to_string(declared_)},
+            {Problem::body_too_large, "Content-Length is " + std::to_string(head.length)},
             EndReason::body_failed);
+    counted_ = std::min(head.length, announced_max.count);
     state_ = State::deciding;
     deps_.deliver(JobArrived{.ticket = ticket_,
                              .pool = arrival->pool,
-                             .declared = Bytes{declared_},
+                             .client = job_.client(),
+                             .limits = limits_of(caller.key),
+                             .declared = Bytes{head.length},
                              .priority = arrival->priority,
                              .timeout = arrival->timeout,
                              .lane_wanted = arrival->lane_wanted,
@@ -175,8 +187,8 @@ void Connection::take_piece(std::string_view piece) {
         state_ = State::storing;
         wait_for(Wait::nothing);
     }
-    if (size < declared_ + growth_step) return;
-    declared_ = size;
+    if (size < counted_ + growth_step) return;
+    counted_ = size;
     deps_.deliver(BodyGrew{job_.id(), Bytes{size}});
 }
 

@@ -34,7 +34,10 @@ Gate::Gate(GateDeps deps, const Address& bound)
       date_(deps_.clock),
       archive_(recent_, deps_.log),
       refusals_(deps_.config.pools.size()),
-      clients_([this](ClientId id) { refusals_.forget(id); }),
+      clients_([this](ClientId id) {
+          refusals_.forget(id);
+          deps_.deliver(ClientForgotten{id});
+      }),
       losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()),
@@ -93,18 +96,20 @@ OwnRouteDeps Gate::own_route_deps(const Address& bound) {
 
 /// Returns the clients that have live jobs, or were refused, in the order of their numbers.
 std::vector<ClientFigures> Gate::client_figures() const {
-    const Instant now = deps_.clock.now();
+    View view;
+    deps_.engine.view_clients(deps_.clock.now(), view);
     std::vector<ClientFigures> all(clients_.size());
-    live_jobs_.for_each([&](const Connection& connection) {
-        const auto job = deps_.engine.find(connection.record().job, now);
-        if (!job) return;
-        ClientFigures& client = all[connection.client_of_job().value];
-        count_job(client, *job);
-        client.bytes = client.bytes + connection.body_size();
-    });
+    for (const ClientView& client : view.clients)
+        all[client.client.value] = {.name = {},
+                                    .uploads = client.uploads,
+                                    .queued = client.queued,
+                                    .running = client.running,
+                                    .bytes = client.bytes,
+                                    .refused = client.refused,
+                                    .oldest_wait = client.oldest_wait};
     for (std::size_t id = 0; id < all.size(); ++id) {
         all[id].name = clients_.name_of(ClientId{id});
-        all[id].refused = refusals_.of(ClientId{id});
+        all[id].refused += refusals_.of(ClientId{id});
     }
     std::erase_if(all, [](const ClientFigures& client) { return is_idle(client); });
     return all;

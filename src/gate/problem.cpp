@@ -78,6 +78,16 @@ constexpr std::array rows{
         "Send the job again after the time in Retry-After, or raise queue.bytes_max."},
     Row{Problem::arrivals_full, 429, "arrivals-full", "Too many uploads are under way.",
         "Send the job again after the time in Retry-After, or raise queue.arriving_max."},
+    Row{Problem::lane_queue_full, 429, "lane-queue-full",
+        "As many jobs as allowed wait for the lane of Turnpike-Lane.",
+        "Leave Turnpike-Lane out: then any lane takes the job."},
+    Row{Problem::client_limit, 429, "client-limit",
+        "The client has as many jobs or bytes as it may have.",
+        "Wait until some of its jobs have ended, or raise the limits of its key."},
+    Row{Problem::crowded_out, 429, "crowded-out",
+        "The upload was ended to make room, because its client holds most of queue.bytes_max.",
+        "Send the job again after the time in Retry-After, upload faster, or raise "
+        "queue.bytes_max."},
     Row{Problem::aside_full, 503, "aside-full", "No lane can take this cheap request now.",
         "Try again in a moment."},
     Row{Problem::rate_exceeded, 429, "rate-exceeded",
@@ -193,6 +203,9 @@ Problem problem_of(EndReason reason) {
         case EndReason::queue_full: return Problem::queue_full;
         case EndReason::bytes_full: return Problem::bytes_full;
         case EndReason::arrivals_full: return Problem::arrivals_full;
+        case EndReason::lane_queue_full: return Problem::lane_queue_full;
+        case EndReason::client_limit: return Problem::client_limit;
+        case EndReason::crowded_out: return Problem::crowded_out;
         case EndReason::body_failed: return Problem::malformed;
         case EndReason::aside_full: return Problem::aside_full;
         case EndReason::rate_exceeded: return Problem::rate_exceeded;

@@ -40,6 +40,9 @@ enum class Problem : std::uint8_t {
     queue_full,            // 429
     bytes_full,            // 429
     arrivals_full,         // 429
+    lane_queue_full,       // 429
+    client_limit,          // 429
+    crowded_out,           // 429
     aside_full,            // 503
     rate_exceeded,         // 429: more jobs than the rate of the key allows
     no_lane,               // 503

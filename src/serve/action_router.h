@@ -51,6 +51,7 @@ public:
         reporter_.tell(action);
         supervisor_.observe(action);
     }
+    void operator()(const ReportSuspect&) {}
     void operator()(const ReportSwitch& action) { supervisor_.observe(action); }
     void operator()(const ReportReload& action) {
         supervisor_.observe(action);

@@ -111,6 +111,8 @@ JobId Gate::arrive(const Request& request) {
     turn_.clear();
     hand_over(JobArrived{.ticket = Ticket{tickets_++},
                          .pool = PoolId{request.pool},
+                         .client = ClientId{request.client},
+                         .limits = request.limits,
                          .declared = request.bytes,
                          .priority = {request.priority},
                          .timeout = request.timeout,
@@ -124,6 +126,14 @@ JobId Gate::queue_job(const Request& request) {
     const JobId job = arrive(request);
     if (!job.is_none()) hand_over(BodyCompleted{job, request.bytes});
     return job;
+}
+
+ClientView Gate::client(std::uint64_t number) const {
+    View view;
+    engine_.view_clients(now_, view);
+    for (const ClientView& client : view.clients)
+        if (client.client == ClientId{number}) return client;
+    return {};
 }
 
 std::vector<JobId> Gate::queue_jobs(std::size_t count) {
@@ -273,6 +283,9 @@ std::string Gate::sentence(const Action& action) const {
             return with_reason("lane " + text(a.lane) + " " + text(a.state), a.reason);
         }
         std::string operator()(const ReportSlowJob& a) const { return "slow " + gate.name(a.job); }
+        std::string operator()(const ReportSuspect& a) const {
+            return "suspect " + gate.name(a.job);
+        }
         std::string operator()(const ReportSwitch& a) const {
             return "switch " + text(a.lane) + " to " + gate.name(a.worker);
         }

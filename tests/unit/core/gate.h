@@ -54,6 +54,8 @@ struct Request {
     Duration timeout = Duration::max();
     std::optional<std::uint64_t> lane = {};
     bool is_aside = false;
+    std::uint64_t client = 0;
+    ClientLimits limits{};
 };
 
 class Gate {
@@ -134,6 +136,7 @@ public:
     [[nodiscard]] const Engine& engine() const { return engine_; }
     [[nodiscard]] View view() const { return engine_.view(now_); }
     [[nodiscard]] PoolView pool(std::uint64_t number = 0) const { return view().pools.at(number); }
+    [[nodiscard]] ClientView client(std::uint64_t number) const;
     [[nodiscard]] LaneView lane(std::uint64_t number) const { return view().lanes.at(number); }
     [[nodiscard]] LaneState state(std::uint64_t lane_number) const {
         return lane(lane_number).state;

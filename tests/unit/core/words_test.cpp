@@ -72,7 +72,8 @@ TEST(Words, TellTimeFromCancellationFromRefusal) {
         EXPECT_EQ(outcome_of(reason), Outcome::cancelled) << name_of(reason);
     for (const EndReason reason :
          {EndReason::lane_unknown, EndReason::queue_full, EndReason::bytes_full,
-          EndReason::arrivals_full, EndReason::aside_full, EndReason::rate_exceeded})
+          EndReason::arrivals_full, EndReason::lane_queue_full, EndReason::client_limit,
+          EndReason::crowded_out, EndReason::aside_full, EndReason::rate_exceeded})
         EXPECT_EQ(outcome_of(reason), Outcome::refused) << name_of(reason);
 }
 

@@ -86,5 +86,23 @@ TEST(Clients, AreRememberedForAWhileAfterTheirLastUse) {
     EXPECT_EQ(all.id_at("10.0.0.1"), first);
 }
 
+TEST(Clients, ShareTheLastNumberIfAllAreInUse) {
+    Remembered all;
+    std::vector<ClientUse> uses;
+    for (std::size_t i = 0; i < clients_max - 1; ++i)
+        uses.push_back(all.clients.at_address("n" + std::to_string(i)));
+    uses.push_back(all.clients.at_address("late"));
+    uses.push_back(all.clients.at_address("later"));
+    EXPECT_EQ(uses.back().id(), ClientId{clients_max - 1});
+    EXPECT_EQ(uses[uses.size() - 2].id(), uses.back().id());
+    EXPECT_EQ(all.clients.name_of(uses.back().id()), "all others");
+    EXPECT_EQ(all.clients.size(), clients_max);
+
+    uses.erase(uses.begin());
+    const ClientUse newcomer = all.clients.at_address("newcomer");
+    EXPECT_EQ(newcomer.id(), ClientId{0}) << "a number that nobody uses comes first";
+    EXPECT_EQ(all.forgotten, std::vector{ClientId{0}});
+}
+
 }  // namespace
 }  // namespace turnpike

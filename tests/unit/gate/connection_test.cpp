@@ -99,6 +99,24 @@ TEST(Connection, SaysContinueOnlyWhenTheJobIsAdmitted) {
     EXPECT_EQ(fixture.queued()->body.bytes(), "ok");
 }
 
+TEST(Connection, TellsTheEngineOfAnAnnouncedBodyAsItComes) {
+    GateFixture fixture;
+    Client& client =
+        fixture.ask("POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4194304\r\n\r\n");
+    const std::string piece(std::size_t{64} * 1024, 'x');
+    for (int sent = 0; sent < 64; ++sent) {
+        client.say(piece);
+        fixture.loop.turn();
+    }
+    fixture.queued();
+    EXPECT_GE(fixture.count<BodyGrew>(), 2) << "at 2 and 3 MiB; the first was counted at once";
+    for (const Event& event : fixture.events)
+        if (const auto* arrived = std::get_if<JobArrived>(&event)) {
+            EXPECT_FALSE(arrived->client.is_none());
+            EXPECT_EQ(arrived->declared, Bytes{4194304});
+        }
+}
+
 TEST(Connection, SendsAFlowingAnswerInChunks) {
     GateFixture fixture;
     Client& client = fixture.ask(get);

@@ -104,17 +104,18 @@ TEST(Problem, StaysValidJsonWhateverTheClientSent) {
 
 TEST(Problem, OfAJobFollowsFromWhyItEnded) {
     const std::vector<std::pair<EndReason, int>> rows{
-        {EndReason::queue_full, 429},    {EndReason::bytes_full, 429},
-        {EndReason::arrivals_full, 429}, {EndReason::waited_too_long, 503},
-        {EndReason::no_lane, 503},       {EndReason::aside_full, 503},
-        {EndReason::shutting_down, 503}, {EndReason::worker_died, 502},
-        {EndReason::poison, 502},        {EndReason::stream_broken, 502},
-        {EndReason::ran_too_long, 504},  {EndReason::deadline_passed, 504},
-        {EndReason::bad_input, 400},     {EndReason::model_failed, 500},
-        {EndReason::out_of_memory, 500}, {EndReason::non_finite, 500},
-        {EndReason::lane_unknown, 404},  {EndReason::cancel_asked, 409},
-        {EndReason::body_failed, 400},   {EndReason::known_poison, 502},
-        {EndReason::rate_exceeded, 429}};
+        {EndReason::queue_full, 429},      {EndReason::bytes_full, 429},
+        {EndReason::arrivals_full, 429},   {EndReason::lane_queue_full, 429},
+        {EndReason::client_limit, 429},    {EndReason::crowded_out, 429},
+        {EndReason::waited_too_long, 503}, {EndReason::no_lane, 503},
+        {EndReason::aside_full, 503},      {EndReason::shutting_down, 503},
+        {EndReason::worker_died, 502},     {EndReason::poison, 502},
+        {EndReason::stream_broken, 502},   {EndReason::ran_too_long, 504},
+        {EndReason::deadline_passed, 504}, {EndReason::bad_input, 400},
+        {EndReason::model_failed, 500},    {EndReason::out_of_memory, 500},
+        {EndReason::non_finite, 500},      {EndReason::lane_unknown, 404},
+        {EndReason::cancel_asked, 409},    {EndReason::body_failed, 400},
+        {EndReason::known_poison, 502},    {EndReason::rate_exceeded, 429}};
     for (const auto& [reason, status] : rows)
         EXPECT_EQ(status_of(problem_of(reason)), status) << name_of(reason);
 }

@@ -70,6 +70,7 @@ public:
         engine_.handle(event, now_, turn.actions);
         for (const Action& action : turn.actions) note(action);
         engine_.view(now_, turn.view);
+        engine_.view_clients(now_, turn.view);
         turn.next_deadline = engine_.next_deadline();
         change(turn);
         invariants_.observe(event, now_, turn.actions, turn.view, turn.next_deadline);

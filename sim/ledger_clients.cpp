@@ -1,0 +1,222 @@
+// Clients: whose turn it is, what each has, and for which body there is room.
+#include <algorithm>
+
+#include "sim/judge.h"
+#include "sim/ledger.h"
+#include "sim/shares.h"
+
+namespace turnpike::sim {
+
+std::uint64_t Ledger::clients_known() const {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(clients, [](const auto& it) { return it.second.is_known; }));
+}
+
+std::uint64_t Ledger::clients_sharing(ClientId with) const {
+    std::uint64_t sharing = 0;
+    for (const auto& [id, client] : clients) sharing += client.live > 0 || id == with ? 1 : 0;
+    return sharing;
+}
+
+bool Ledger::is_suspected(ClientId id) const {
+    const auto found = clients.find(id);
+    return found != clients.end() && now < found->second.suspected_until && clients_known() > 1;
+}
+
+void Ledger::take_poison_of(ClientId id) {
+    KnownClient& client = clients[id];
+    const Duration keep = settings.suspicion_keep;
+    client.poisoned_at.push_back(now);
+    std::erase_if(client.poisoned_at, [&](Instant at) { return now - at >= keep; });
+    const bool are_many = client.poisoned_at.size() >= suspicious_poisons;
+    if (are_many || now < client.suspected_until) client.suspected_until = later(now, keep);
+}
+
+void Ledger::count_arriving(const KnownJob& job, int change) {
+    const auto by = static_cast<std::uint64_t>(change);  // unsigned sums wrap around
+    KnownPool& pool = pools[job.pool.value];
+    arriving += by;
+    pool.arriving += by;
+    clients[job.client].uploads += by;
+    if (job.is_aside) {
+        pool.arriving_asides += by;
+        return;
+    }
+    line_of(job).arriving += by;
+    if (KnownLane* wanted = find(job.wanted)) wanted->arriving_for_lane += by;
+}
+
+// ── turns ────────────────────────────────────────────────────────────────────────────────────────
+
+std::optional<NextTurn> Ledger::next_turn(const KnownPool& pool) const {
+    std::optional<NextTurn> best;
+    Instant best_rank{};
+    for (std::size_t level = 0; level < Priority::levels; ++level) {
+        const KnownTurn* front = nullptr;
+        ClientId whose;
+        for (const auto& [id, line] : pool.lines) {
+            const KnownTurn& place = line.turns[level];
+            if (place.jobs == 0 || !line.lone_job.is_none()) continue;
+            if (front != nullptr && front->number < place.number) continue;
+            front = &place;
+            whose = id;
+        }
+        if (front == nullptr) continue;
+        const Instant rank = front->since - pool.settings->age_step * static_cast<int>(level);
+        if (best && best_rank < rank) continue;
+        best = NextTurn{.client = whose, .level = level};
+        best_rank = rank;
+    }
+    return best;
+}
+
+bool Ledger::has_next(const KnownPool& pool) {
+    return !pool.retries.empty() || std::ranges::any_of(pool.lines, [](const auto& it) {
+        return it.second.lone_job.is_none() && !it.second.jobs.empty();
+    });
+}
+
+void Ledger::enter_line(KnownJob& job) {
+    KnownLine& line = line_of(job);
+    KnownTurn& place = line.turns[job.level];
+    if (place.jobs++ == 0) place.number = ++turns_given, place.since = now;
+    job.queue = &line.jobs;
+    job.queue->insert(job.key);
+}
+
+std::optional<NextTurn> Ledger::begin_turn_of(const KnownJob& job, KnownLane& lane) {
+    const KnownPool& pool = pools[job.pool.value];
+    if (job.queue == &pool.alone || job.key.entry == Entry::retry) return std::nullopt;
+    lane.was_latest_pinned = !job.wanted.is_none();
+    const std::optional<NextTurn> next = next_turn(pool);
+    const bool takes_turn = next && next->client == job.client && pool.retries.empty();
+    return takes_turn ? next : std::nullopt;
+}
+
+void Ledger::end_turn_of(KnownPool& pool, const std::optional<NextTurn>& taken) {
+    if (!taken) return;
+    KnownTurn& place = pool.lines[taken->client].turns[taken->level];
+    place.number = ++turns_given;
+    place.since = now;
+}
+
+Objection Ledger::objection_to_order(const KnownJob& job, const KnownLane& lane) {
+    const KnownPool& pool = pools[job.pool.value];
+    for (const Queue* queue : {&pool.retries, &lane.queue}) {
+        if (queue->empty() || !queue->begin()->is_ahead_of(job.key)) continue;
+        const bool is_other_client = queue->begin()->entry == Entry::fresh &&
+                                     find(queue->begin()->job)->client != job.client;
+        if (!is_other_client || !job.wanted.is_none())
+            return {invariant::order, "another job comes first"};
+    }
+    if (job.key.entry == Entry::retry) return {};
+    const std::optional<NextTurn> next = next_turn(pool);
+    const Queue* line = next ? &pool.lines.at(next->client).jobs : nullptr;
+    const bool is_own = next && next->client == job.client;
+    if (is_own && line->begin()->is_ahead_of(job.key))
+        return {invariant::order, "another job of its client comes first"};
+    if (job.wanted.is_none()) {
+        if (!is_own) return {invariant::turns, "it is the turn of another client"};
+        const bool may_pinned_go =
+            !lane.queue.empty() && find(lane.queue.begin()->job)->client != job.client;
+        if (may_pinned_go && !lane.was_latest_pinned)
+            return {invariant::turns, "it is the turn of a job that wants the lane"};
+        return {};
+    }
+    if (next && !is_own && lane.was_latest_pinned)
+        return {invariant::turns, "it is the turn of a job that does not want the lane"};
+    return {};
+}
+
+void Ledger::settle_suspects() {
+    while (!apart_now.empty()) {
+        KnownJob* job = find(apart_now.front().job);
+        KnownLane& lane = *find(apart_now.front().lane);
+        if (job == nullptr || !objection_to_order(*job, lane).is_none()) return;
+        apart_now.erase(apart_now.begin());
+        KnownPool& pool = pools[job->pool.value];
+        KnownLine& line = line_of(*job);
+        const auto taken = begin_turn_of(*job, lane);
+        if (job->queue == &line.jobs) {
+            --line.turns[job->level].jobs;
+            line.lone_job = job->id;
+        }
+        job->queue->erase(job->key);
+        end_turn_of(pool, taken);
+        job->is_alone = true;
+        job->key.entry = Entry::retry;
+        job->key.rank = static_cast<std::int64_t>(turn);
+        job->queue = &pool.alone;
+        job->queue->insert(job->key);
+        pool.lone_change = turn;
+    }
+}
+
+void Ledger::release_line(const KnownJob& job) {
+    KnownLine& line = line_of(job);
+    if (line.lone_job != job.id) return;
+    line.lone_job = {};
+    for (KnownTurn& it : line.turns)
+        if (it.jobs > 0) it.number = ++turns_given, it.since = now;
+}
+
+// ── room for bodies ──────────────────────────────────────────────────────────────────────────────
+
+void Ledger::begin_growth(KnownJob& job, Bytes total, bool is_complete) {
+    job.received = std::max(job.received, total.count);
+    const KnownClient& client = clients[job.client];
+    const std::uint64_t more = std::max(total.count, job.bytes) - job.bytes;
+    const std::uint64_t own_max = client.limits.bytes_max.count;
+    if (more > 0 && own_max > 0 && client.bytes + more > own_max)
+        return expect_end(job, EndReason::client_limit);
+    if (job.bytes + more > settings.bytes_max.count) return expect_end(job, EndReason::bytes_full);
+    growth = {.job = job.id, .total = total.count, .is_complete = is_complete};
+    touched_jobs.push_back(job.id);
+    if (has_room_for_growth()) settle_growth();
+}
+
+bool Ledger::has_room_for_growth() {
+    const KnownJob& job = *find(growth->job);
+    return has_room({.whole = settings.bytes_max.count,
+                     .taken = bytes,
+                     .own = clients[job.client].bytes,
+                     .clients = clients_sharing(job.client),
+                     .amount = std::max(growth->total, job.bytes) - job.bytes});
+}
+
+bool Ledger::may_be_crowded_out(const KnownJob& job) const {
+    const auto held = [&](const KnownJob& it) { return clients.at(it.client).bytes; };
+    const auto speed = [&](const KnownJob& it) {
+        const auto age = static_cast<std::uint64_t>((now - it.arrived) / 1ms);
+        return it.received * 1000 / std::max<std::uint64_t>(age, 1);
+    };
+    const auto uploads = [](const KnownJob& it) {
+        return it.state == JobState::arriving && it.hash == HashStage::none;
+    };
+    return uploads(job) && std::ranges::none_of(jobs, [&](const auto& it) {
+               const KnownJob& other = it.second;
+               return uploads(other) && (held(other) > held(job) ||
+                                         (held(other) == held(job) && speed(other) < speed(job)));
+           });
+}
+
+void Ledger::settle_growth() {
+    if (!growth) return;
+    const PendingGrowth grown = *growth;
+    KnownJob* job = find(grown.job);
+    if (job == nullptr) return growth.reset();  // it ended for that
+    if (!has_room_for_growth())
+        broken(*this, invariant::bounds,
+               "the body of job {} has grown, but there is no room for it", show(grown.job));
+    growth.reset();
+    grow(*job, Bytes{grown.total});
+    if (grown.is_complete) complete_body(*job);
+}
+
+void Ledger::complete_body(KnownJob& job) {
+    if (job.is_aside) return;
+    if (!may_equal_poison(job)) return enqueue(job, Entry::fresh);
+    job.hash = HashStage::due;
+}
+
+}  // namespace turnpike::sim

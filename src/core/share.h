@@ -1,0 +1,29 @@
+// What all clients have in common: places in a queue, uploads, bytes. Below nine tenths of the whole
+// everybody may take. Above that only a client that has less than its share may: the whole divided
+// by the number of clients. So who comes last still finds room.
+#pragma once
+
+#include <cstdint>
+
+namespace turnpike {
+
+struct Common {
+    std::uint64_t whole = 0;
+    std::uint64_t taken = 0;  // by all clients
+
+    [[nodiscard]] constexpr bool has_room_for(std::uint64_t amount) const {
+        return amount <= whole && taken <= whole - amount;
+    }
+    /// True if everybody may take this much more.
+    [[nodiscard]] constexpr bool is_open_to_all(std::uint64_t amount) const {
+        return has_room_for(amount) && (taken < whole - whole / 10 || amount == 0);
+    }
+    /// True if a client that has `own` may take this much more.
+    [[nodiscard]] constexpr bool has_room_in_share(std::uint64_t amount, std::uint64_t own,
+                                                   std::uint64_t clients) const {
+        const std::uint64_t share = whole / clients + (whole % clients == 0 ? 0 : 1);
+        return has_room_for(amount) && own < share;
+    }
+};
+
+}  // namespace turnpike

@@ -1,0 +1,185 @@
+#include "core/rounds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/core/gate.h"
+
+namespace turnpike {
+namespace {
+
+using test::Gate;
+using test::Request;
+using test::settings_with;
+using testing::ElementsAre;
+
+/// A gate whose only lane is busy with a job of client 9, so that every further job waits.
+class BusyGate {
+public:
+    explicit BusyGate(PoolSettings pool = {.lanes = 1}) : gate(pool) {
+        gate.open();
+        running_ = gate.queue_job({.client = 9});
+    }
+
+    JobId queue(std::uint64_t client, Request request = {}) {
+        request.client = client;
+        return gate.queue_job(request);
+    }
+
+    /// Ends the running job, and returns the names of the jobs that are sent then, until none waits.
+    std::vector<std::string> order() {
+        std::vector<std::string> names;
+        while (true) {
+            gate.ends(running_);
+            const auto sends = gate.acts<SendJob>();
+            if (sends.empty()) return names;
+            running_ = sends.front().job;
+            names.push_back(gate.name(running_));
+        }
+    }
+
+    Gate gate;
+
+private:
+    JobId running_;
+};
+
+TEST(Rounds, LetClientsOfALevelTakeTurns) {
+    BusyGate busy;
+    busy.queue(1), busy.queue(1), busy.queue(1);  // j1 j2 j3
+    busy.queue(2), busy.queue(2);                 // j4 j5
+    busy.queue(3);                                // j6
+    EXPECT_THAT(busy.order(), ElementsAre("j1", "j4", "j6", "j2", "j5", "j3"));
+}
+
+TEST(Rounds, SendAClientThatComesBackToTheEndOfTheRing) {
+    BusyGate busy;
+    busy.queue(1), busy.queue(1);  // j1 j2
+    const JobId leaves = busy.queue(2);
+    busy.queue(3);  // j4
+    busy.gate.tell(ClientLeft{leaves});
+    busy.queue(2);  // j5
+    EXPECT_THAT(busy.order(), ElementsAre("j1", "j4", "j5", "j2"));
+}
+
+TEST(Rounds, CountAPriorityAgainstOthersOnlyUpToItsMaximum) {
+    BusyGate busy;
+    busy.queue(1, {.priority = 5});
+    busy.queue(2, {.priority = 9, .limits = {.priority_max = {5}}});
+    busy.queue(3, {.priority = 9, .limits = {.priority_max = {9}}});
+    EXPECT_THAT(busy.order(), ElementsAre("j3", "j1", "j2"));
+}
+
+TEST(Rounds, LetAClientOrderItsOwnJobsByAllLevels) {
+    BusyGate busy;
+    busy.queue(1, {.priority = 5});
+    busy.queue(1, {.priority = 7});
+    busy.queue(1, {.priority = 9});
+    busy.queue(2);
+    EXPECT_THAT(busy.order(), ElementsAre("j3", "j4", "j2", "j1"));
+}
+
+TEST(Rounds, ServeAHigherLevelFirstUnlessALowerOneHasWaitedLonger) {
+    BusyGate busy({.lanes = 1, .age_step = 10s});
+    const ClientLimits high{.priority_max = {6}};
+    busy.queue(1, {.priority = 5});
+    busy.gate.pass(10s);
+    busy.queue(2, {.priority = 6, .limits = high});
+    EXPECT_THAT(busy.order(), ElementsAre("j2", "j1")) << "of equals the higher level";
+    BusyGate later({.lanes = 1, .age_step = 10s});
+    later.queue(1, {.priority = 5});
+    later.gate.pass(10s + 1ms);
+    later.queue(2, {.priority = 6, .limits = high});
+    EXPECT_THAT(later.order(), ElementsAre("j1", "j2"));
+}
+
+TEST(Rounds, LetNoFloodGrowOld) {
+    BusyGate busy({.lanes = 1, .age_step = 10s});
+    for (int i = 0; i < 4; ++i) busy.queue(1, {.priority = 5});  // j1 … j4
+    busy.gate.pass(1min);
+    busy.queue(2, {.priority = 6, .limits = {.priority_max = {6}}});
+    EXPECT_THAT(busy.order(), ElementsAre("j1", "j5", "j2", "j3", "j4"))
+        << "after its turn the flood is young again";
+}
+
+TEST(Rounds, FillABatchInTurns) {
+    BusyGate busy({.lanes = 1, .batch = 3});
+    busy.queue(1), busy.queue(1), busy.queue(1);
+    busy.queue(2);
+    busy.gate.ends(JobId{0});
+    EXPECT_THAT(busy.gate.deeds(), ElementsAre("end j0 answered", "send j1 to w0 1/3",
+                                               "send j4 to w0 2/3", "send j2 to w0 3/3"));
+}
+
+TEST(Rounds, LetRetriesGoFirstAndTakeNoTurn) {
+    Gate gate({.lanes = 1});
+    gate.open();
+    const JobId lost = gate.queue_job({.client = 1});
+    gate.queue_job({.client = 1}), gate.queue_job({.client = 2});
+    gate.ends(lost, Verdict::undelivered);
+    EXPECT_TRUE(gate.is_running(lost)) << "once a probe was answered";
+    gate.ends(lost);
+    EXPECT_THAT(gate.deeds(), ElementsAre("end j0 answered", "send j1 to w0"))
+        << "client 1 still has its turn";
+}
+
+// ── jobs that ask for a lane ─────────────────────────────────────────────────────────────────────
+
+TEST(Rounds, LetPinnedJobsTakeTurnsWithThoseOfOthers) {
+    BusyGate busy;
+    busy.queue(1), busy.queue(2), busy.queue(1);             // j1 j2 j3
+    for (int i = 0; i < 3; ++i) busy.queue(3, {.lane = 0});  // j4 j5 j6
+    EXPECT_THAT(busy.order(), ElementsAre("j4", "j1", "j5", "j2", "j6", "j3"));
+}
+
+TEST(Rounds, ChargeAPinnedJobToItsClient) {
+    BusyGate busy;
+    busy.queue(1, {.priority = 0});                                         // j1
+    for (int i = 0; i < 3; ++i) busy.queue(1, {.priority = 5, .lane = 0});  // j2 j3 j4
+    busy.queue(2, {.priority = 0}), busy.queue(2, {.priority = 0});         // j5 j6
+    EXPECT_THAT(busy.order(), ElementsAre("j2", "j5", "j3", "j6", "j4", "j1"));
+}
+
+TEST(Rounds, LetFewJobsWaitForALane) {
+    BusyGate busy;
+    for (std::uint32_t i = 0; i < wanting_lane_max - 1; ++i) busy.queue(1, {.lane = 0});
+    const JobId last = busy.gate.arrive({.lane = 0, .client = 2});
+    EXPECT_EQ(busy.gate.refusal(), std::nullopt);
+    busy.gate.arrive({.lane = 0, .client = 3});
+    EXPECT_EQ(busy.gate.refusal(), EndReason::lane_queue_full) << "those that arrive count, too";
+    busy.gate.arrive({.lane = 0, .is_aside = true, .client = 3});
+    EXPECT_EQ(busy.gate.refusal(), std::nullopt) << "asides don't wait";
+    busy.gate.arrive({.client = 3});
+    EXPECT_EQ(busy.gate.refusal(), std::nullopt);
+    busy.gate.tell(ClientLeft{last});
+    busy.gate.arrive({.lane = 0, .client = 3});
+    EXPECT_EQ(busy.gate.refusal(), std::nullopt);
+}
+
+// ── the expected wait ────────────────────────────────────────────────────────────────────────────
+
+TEST(Rounds, TellAClientTheWaitForItsOwnNextTurn) {
+    Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 10}});
+    Gate gate(settings);
+    gate.open();
+    const JobId first = gate.queue_job({.client = 1});
+    gate.pass(8s);
+    gate.ends(first);
+    for (int i = 0; i < 10; ++i) gate.queue_job({.client = 1});
+    EXPECT_EQ(gate.pool().queued, 9U);
+    EXPECT_EQ(gate.engine().expected_wait(PoolId{0}, ClientId{1}), 80s) << "(9 + 1) × 8 s";
+    EXPECT_EQ(gate.engine().expected_wait(PoolId{0}, ClientId{2}), 16s)
+        << "one round: (1 + 1) × 8 s";
+    EXPECT_EQ(gate.pool().expected_wait, 80s) << "behind all others";
+    gate.queue_job({.client = 1});
+    EXPECT_EQ(gate.refusal(), std::nullopt) << "the tenth place: it is the only client with jobs";
+    gate.arrive({.client = 2});
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full);
+    EXPECT_EQ(gate.acts<RefuseJob>().front().retry_after, 16s);
+}
+
+}  // namespace
+}  // namespace turnpike

@@ -1,0 +1,213 @@
+#include "core/share.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/core/gate.h"
+
+namespace turnpike {
+namespace {
+
+using test::Gate;
+using test::settings_with;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Shares, AreOpenToAllBelowNineTenths) {
+    EXPECT_TRUE((Common{.whole = 100, .taken = 89}.is_open_to_all(1)));
+    EXPECT_FALSE((Common{.whole = 100, .taken = 90}.is_open_to_all(1)));
+    EXPECT_TRUE((Common{.whole = 8, .taken = 7}.is_open_to_all(1))) << "7 is less than 7.2";
+    EXPECT_FALSE((Common{.whole = 100, .taken = 50}.is_open_to_all(51)));
+    EXPECT_FALSE((Common{.whole = 100, .taken = 50}.is_open_to_all(~std::uint64_t{0})));
+}
+
+TEST(Shares, GoToWhoHasLessThanHisPartAboveThat) {
+    const Common common{.whole = 100, .taken = 95};
+    EXPECT_TRUE(common.has_room_in_share(1, 33, 3));
+    EXPECT_FALSE(common.has_room_in_share(1, 34, 3)) << "33.3 is a third";
+    EXPECT_FALSE(common.has_room_in_share(6, 0, 3));
+    EXPECT_TRUE((Common{.whole = 2, .taken = 1}.has_room_in_share(1, 0, 7))) << "none is less";
+}
+
+TEST(Shares, KeepATenthOfTheQueueForTheOthers) {
+    Gate gate({.lanes = 1, .queue_jobs_max = 10});
+    gate.queue_job({.client = 2});
+    for (int i = 0; i < 8; ++i) gate.queue_job({.client = 1});
+    EXPECT_EQ(gate.refusal(), std::nullopt) << "below the line one may have most";
+    gate.arrive({.client = 1});
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full);
+    gate.arrive({.client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.arrive({.client = 3});
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full) << "now all places are taken";
+}
+
+TEST(Shares, KeepATenthOfTheUploadsForTheOthers) {
+    Settings settings = settings_with({{.lanes = 1}});
+    settings.arriving_max = 10;
+    Gate gate(settings);
+    gate.arrive({.client = 2});
+    for (int i = 0; i < 8; ++i) gate.arrive({.client = 1});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.arrive({.client = 1});
+    EXPECT_EQ(gate.refusal(), EndReason::arrivals_full);
+    gate.arrive({.client = 3});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+}
+
+TEST(Shares, LeaveEverythingToTheOnlyClient) {
+    Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 10}});
+    settings.bytes_max = Bytes{100};
+    Gate gate(settings);
+    for (int i = 0; i < 10; ++i) gate.arrive();
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+}
+
+// ── bytes ────────────────────────────────────────────────────────────────────────────────────────
+
+Bytes mebibytes(std::uint64_t count) { return Bytes{count * mebibyte.count}; }
+
+TEST(Shares, CountAnnouncedBytesUpToAMebibyteThenAsTheyCome) {
+    Gate gate({.lanes = 1});
+    const JobId job = gate.arrive({.bytes = mebibytes(64)});
+    EXPECT_EQ(gate.view().bytes_held, mebibytes(1));
+    EXPECT_EQ(gate.client(0).bytes, mebibytes(1));
+    gate.tell(BodyGrew{job, mebibytes(1)});
+    EXPECT_EQ(gate.view().bytes_held, mebibytes(1)) << "these were counted";
+    gate.tell(BodyGrew{job, mebibytes(3)});
+    EXPECT_EQ(gate.view().bytes_held, mebibytes(3));
+}
+
+TEST(Shares, RefuseWhatCanNotFitBeforeItIsSent) {
+    Settings settings = settings_with({{.lanes = 1}});
+    settings.bytes_max = mebibytes(10);
+    Gate gate(settings);
+    gate.arrive({.bytes = mebibytes(8), .client = 1});
+    gate.arrive({.bytes = mebibytes(10), .client = 2});
+    EXPECT_EQ(gate.refusal(), EndReason::bytes_full);
+    gate.arrive({.bytes = mebibytes(9), .client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt) << "of the first only one MiB has come";
+}
+
+/// Client 1 has two uploads of four MiB each, and the first is slower. Client 2 has one of one MiB.
+struct FullGate {
+    Gate gate;
+    JobId slow;
+    JobId fast;
+    JobId honest;
+
+    static Settings settings() {
+        Settings settings = settings_with({{.lanes = 1}});
+        settings.bytes_max = mebibytes(9);
+        return settings;
+    }
+    FullGate() : gate(settings()) {
+        slow = gate.arrive({.bytes = mebibytes(6), .client = 1});
+        gate.pass(2s);
+        fast = gate.arrive({.bytes = mebibytes(6), .client = 1});
+        honest = gate.arrive({.bytes = mebibytes(2), .client = 2});
+        gate.pass(1s);
+        gate.tell(BodyGrew{slow, mebibytes(4)});
+        gate.tell(BodyGrew{fast, mebibytes(4)});
+    }
+};
+
+TEST(Shares, EndTheSlowestUploadOfWhoHoldsMostIfABodyDoesNotFit) {
+    FullGate full;
+    full.gate.tell(BodyGrew{full.honest, mebibytes(2)});
+    EXPECT_THAT(full.gate.deeds(), ElementsAre("end j0 crowded_out"));
+    EXPECT_GT(full.gate.acts<EndJob>().front().retry_after, 0s);
+    EXPECT_EQ(full.gate.view().bytes_held, mebibytes(6));
+    EXPECT_EQ(full.gate.client(1).refused, 1U);
+}
+
+TEST(Shares, EndTheUploadThatGrowsIfItIsTheSlowestItself) {
+    FullGate full;
+    full.gate.tell(BodyGrew{full.slow, mebibytes(5)});
+    EXPECT_THAT(full.gate.deeds(), ElementsAre("end j0 bytes_full"));
+}
+
+TEST(Shares, EndNoOtherUploadForABodyThatCanNeverFit) {
+    FullGate full;
+    full.gate.tell(BodyGrew{full.honest, mebibytes(10)});
+    EXPECT_THAT(full.gate.deeds(), ElementsAre("end j2 bytes_full"));
+}
+
+TEST(Shares, EndNoUploadThatIsComplete) {
+    FullGate full;
+    full.gate.tell(BodyCompleted{full.slow, mebibytes(4)});
+    full.gate.tell(BodyGrew{full.honest, mebibytes(2)});
+    EXPECT_THAT(full.gate.deeds(), ElementsAre("end j1 crowded_out"));
+}
+
+// ── limits of one client ─────────────────────────────────────────────────────────────────────────
+
+TEST(Shares, LimitTheJobsOfAClient) {
+    Gate gate(settings_with({{.lanes = 1}, {.lanes = 1}}));
+    gate.open();
+    const ClientLimits limits{.jobs_max = 2};
+    const JobId running = gate.queue_job({.client = 1, .limits = limits});
+    gate.arrive({.pool = 1, .client = 1, .limits = limits});
+    gate.arrive({.client = 1, .limits = limits});
+    EXPECT_EQ(gate.refusal(), EndReason::client_limit) << "all pools and states count";
+    gate.arrive({.client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.ends(running);
+    gate.arrive({.client = 1, .limits = limits});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+}
+
+TEST(Shares, LimitTheBytesOfAClient) {
+    Gate gate({.lanes = 1});
+    const ClientLimits limits{.bytes_max = Bytes{100}};
+    const JobId job = gate.arrive({.bytes = Bytes{60}, .client = 1, .limits = limits});
+    gate.arrive({.bytes = Bytes{41}, .client = 1, .limits = limits});
+    EXPECT_EQ(gate.refusal(), EndReason::client_limit);
+    gate.tell(BodyGrew{job, Bytes{100}});
+    EXPECT_THAT(gate.deeds(), IsEmpty());
+    gate.tell(BodyCompleted{job, Bytes{101}});
+    EXPECT_EQ(gate.ended(job), EndReason::client_limit);
+}
+
+TEST(Shares, RefuseAClientBeyondTheLastNumber) {
+    Gate gate({.lanes = 1});
+    gate.arrive({.client = clients_max});
+    EXPECT_EQ(gate.refusal(), EndReason::client_limit);
+    gate.arrive({.client = clients_max - 1});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+}
+
+TEST(Shares, ShowWhatAClientHas) {
+    Gate gate({.lanes = 1});
+    gate.open();
+    gate.queue_job({.client = 1});
+    gate.queue_job({.client = 1});
+    gate.arrive({.client = 1});
+    gate.pass(3s);
+    gate.queue_job({.client = 2});
+    const ClientView one = gate.client(1);
+    EXPECT_EQ(one.running, 1U);
+    EXPECT_EQ(one.queued, 1U);
+    EXPECT_EQ(one.uploads, 1U);
+    EXPECT_EQ(one.bytes, Bytes{30});
+    EXPECT_EQ(one.oldest_wait, 3s);
+    EXPECT_EQ(gate.client(2).oldest_wait, 0s);
+    EXPECT_EQ(gate.pool().clients_waiting, 2U);
+}
+
+TEST(Shares, ForgetAClientOnlyWhenItHasNoJobs) {
+    Gate gate({.lanes = 1});
+    gate.open();
+    gate.arrive({.lane = 7, .client = 1});
+    ASSERT_EQ(gate.client(1).refused, 1U);
+    const JobId job = gate.queue_job({.client = 1});
+    gate.tell(ClientForgotten{ClientId{1}});
+    EXPECT_EQ(gate.client(1).refused, 1U) << "a job of it lives";
+    gate.ends(job);
+    gate.tell(ClientForgotten{ClientId{1}});
+    EXPECT_EQ(gate.client(1).refused, 0U);
+    gate.tell(ClientForgotten{ClientId{500}});
+}
+
+}  // namespace
+}  // namespace turnpike
