@@ -79,9 +79,9 @@ public:
 
     /// Returns which connection goes first: one of the client that has most.
     [[nodiscard]] Thing* first_of_most() const {
-        constexpr int clients_max = 16;  // to look at
+        constexpr int looked_at_max = 16;
         int looked = 0;
-        for (auto it = by_count_.rbegin(); it != by_count_.rend() && looked < clients_max; ++it) {
+        for (auto it = by_count_.rbegin(); it != by_count_.rend() && looked < looked_at_max; ++it) {
             if (Thing* first = first_of(ClientId{it->second})) return first;
             ++looked;
         }
