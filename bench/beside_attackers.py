@@ -36,7 +36,7 @@ class Sleeps(turnpike.Model):
 
 
 class Attacker:
-    """One client with a key. Each attack is a method; it runs until it is cancelled."""
+    """One client with a key, and how it can send."""
 
     def __init__(self, port, key):
         self.port, self.key, self.open = port, key, []
@@ -69,6 +69,43 @@ class Attacker:
             writers = [writer for writer in writers if not writer.is_closing()]
             await asyncio.sleep(pause)
 
+    async def ask(self, body, line="POST /predict HTTP/1.1", fields=()):
+        reader, writer = await self.connect()
+        if not writer:
+            return
+        writer.write(self.head("Content-Type: application/json", "Connection: close", *fields, line=line, length=len(body)) + body)
+        try:
+            await asyncio.wait_for(reader.read(), 10)
+        except (OSError, asyncio.TimeoutError):
+            pass
+        writer.close()
+        self.open.remove(writer)
+
+    async def flood(self, *fields, connections=64):
+        """Keeps a job waiting on each connection, as long as the honest client's."""
+        await asyncio.gather(*(self.one_after_the_other(*fields) for _ in range(connections)))
+
+    async def one_after_the_other(self, *fields):
+        body = b'{"x": 1}'
+        request = self.head("Content-Type: application/json", *fields, length=len(body)) + body
+        while True:
+            reader, writer = await self.connect()
+            try:
+                while writer:
+                    writer.write(request)
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+                    await reader.readexactly(int(length[15:]))
+                    if not head.startswith(b"HTTP/1.1 200"):
+                        await asyncio.sleep(0.2)  # refused; refusals cost the attacker's share of the cores, too
+            except (OSError, asyncio.IncompleteReadError):
+                self.open.remove(writer)
+            await asyncio.sleep(0.05)
+
+
+class Attacks(Attacker):
+    """Each method is an attack; it runs until it is cancelled."""
+
     async def idle_connections(self):
         await self.hold(b"", b"", 2000, 0.003)
 
@@ -90,17 +127,17 @@ class Attacker:
                 writer.write(self.head("Content-Type: application/json", length=len(body)) + body)
             await asyncio.sleep(0.2)
 
-    async def ask(self, body, line="POST /predict HTTP/1.1", fields=()):
-        reader, writer = await self.connect()
-        if not writer:
-            return
-        writer.write(self.head("Content-Type: application/json", "Connection: close", *fields, line=line, length=len(body)) + body)
-        try:
-            await asyncio.wait_for(reader.read(), 10)
-        except (OSError, asyncio.TimeoutError):
-            pass
-        writer.close()
-        self.open.remove(writer)
+    async def heads_without_bodies(self):
+        await self.hold(self.head("Content-Type: application/json", length=1000), b"", 400, 0.003)
+
+    async def many_jobs(self):
+        await self.flood()
+
+    async def pinned_jobs(self):
+        await self.flood("Turnpike-Lane: 0")
+
+    async def urgent_jobs(self):
+        await self.flood("Turnpike-Priority: 9")
 
     async def sick_words(self):
         while True:
@@ -114,11 +151,11 @@ class Attacker:
             await asyncio.sleep(0.01)
 
 
-ATTACKS = [name for name in vars(Attacker) if name not in ("connect", "head", "hold", "ask") and not name.startswith("_")]
+ATTACKS = [name for name in vars(Attacks) if not name.startswith("_")]
 
 
 def attack(name, port, key):
-    asyncio.run(getattr(Attacker(port, key), name)())
+    asyncio.run(getattr(Attacks(port, key), name)())
 
 
 class Honest:
