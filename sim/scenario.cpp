@@ -1,35 +1,17 @@
-// The table of scenarios.
+// The table of scenarios: first what happens to workers and lanes, then what clients do.
 #include "sim/scenario.h"
 
 #include <algorithm>
 #include <array>
 
+#include "sim/scenario_clients.h"
+#include "sim/scenario_words.h"
+
 namespace turnpike::sim {
 
 namespace {
 
-using enum Ending;
-using Curses = Among<CurseKind>;
-using Endings = Among<Ending>;
-using Blows = Among<BlowKind>;
-using Orders = Among<OrderKind>;
-using C = CurseKind;
-using B = BlowKind;
-using O = OrderKind;
-
-constexpr Endings every_ending(bad_input, fails, non_finite, out_of_memory, unhealthy, breaks_link,
-                               kills_worker, misbehaves, hangs, dumps_core, goes_stale,
-                               falls_short);
-constexpr Blows every_blow(B::crash, B::crash_pool, B::misbehave, B::memory_freed);
-constexpr Orders every_order(O::drain, O::resume, O::restart, O::restart_twice, O::prove);
-
-constexpr Curses every_curse() {
-    Curses all;
-    all.bits = (1U << curse_kinds) - 1;
-    return all;
-}
-
-constexpr std::array scenarios{
+constexpr std::array worker_scenarios{
     Scenario{.name = "calm",
              .about = "nothing goes wrong: every job is answered",
              .leaves = 0,
@@ -457,139 +439,13 @@ constexpr std::array scenarios{
              .orders = Orders(O::restart, O::drain, O::resume),
              .orders_max = 3,
              .reloads_max = 3},
-    Scenario{.name = "greedy",
-             .about = "one client floods the queue, the others send a job now and then",
-             .jobs_max = 220,
-             .bursts = 60,
-             .priorities = 40,
-             .wanted = 8,
-             .leaves = 4,
-             .slow_uploads = 15,
-             .clients_max = 6,
-             .greedy = 45,
-             .limited = 25,
-             .tight = 60,
-             .batches = 35,
-             .blows = Blows(B::crash),
-             .blows_max = 3},
-    Scenario{.name = "levels",
-             .about = "clients of different levels, which order their own jobs by more levels",
-             .jobs_max = 180,
-             .bursts = 80,
-             .priorities = 90,
-             .wanted = 10,
-             .leaves = 5,
-             .clients_max = 5,
-             .greedy = 20,
-             .tight = 5,
-             .blows = Blows(B::crash),
-             .blows_max = 2,
-             .orders = Orders(O::drain, O::resume),
-             .orders_max = 2},
-    Scenario{.name = "uploads",
-             .about = "clients that announce much and send slowly, beside honest ones",
-             .jobs_max = 160,
-             .bursts = 60,
-             .asides = 6,
-             .leaves = 8,
-             .slow_uploads = 75,
-             .clients_max = 5,
-             .greedy = 45,
-             .limited = 25,
-             .large = 60,
-             .tight = 40,
-             .blows = Blows(B::crash),
-             .blows_max = 2},
-    Scenario{.name = "pinners",
-             .about = "clients that pin many jobs to lanes, beside others that pin none",
-             .jobs_max = 200,
-             .bursts = 80,
-             .priorities = 30,
-             .asides = 5,
-             .wanted = 55,
-             .leaves = 5,
-             .trouble = 6,
-             .endings = Endings(goes_stale),
-             .clients_max = 4,
-             .greedy = 50,
-             .tight = 10,
-             .batches = 30,
-             .blows = Blows(B::crash, B::crash_pool),
-             .blows_max = 4,
-             .orders = Orders(O::drain, O::resume, O::restart_twice),
-             .orders_max = 3},
-    Scenario{.name = "poisoners",
-             .about = "a client whose jobs kill workers again and again, beside honest ones",
-             .jobs_max = 180,
-             .bursts = 60,
-             .streams = 8,
-             .wanted = 10,
-             .leaves = 5,
-             .deletes = 4,
-             .trouble = 25,
-             .endings = Endings(kills_worker, dumps_core, unhealthy),
-             .resends = 5,
-             .clients_max = 5,
-             .greedy = 20,
-             .culprits = 85,
-             .slots = 60,
-             .batches = 35,
-             .attached = 5,
-             .many_lanes = 20,
-             .single_lane = 20,
-             .blows = Blows(B::crash),
-             .blows_max = 2,
-             .orders = Orders(O::restart, O::drain, O::resume),
-             .orders_max = 2},
-    Scenario{.name = "failers",
-             .about = "clients whose jobs fail, one of them mostly, on lanes that are sick or not",
-             .jobs_max = 160,
-             .bursts = 50,
-             .wanted = 15,
-             .leaves = 8,
-             .trouble = 40,
-             .endings = Endings(bad_input, fails, non_finite, out_of_memory),
-             .clients_max = 4,
-             .greedy = 20,
-             .culprits = 60,
-             .fixed_proofs = 35,
-             .curses = Curses(C::fails_everything, C::runs_out_of_memory, C::proof_wrong),
-             .curses_max = 4},
-    Scenario{.name = "crowd",
-             .about = "all faults at once, and several clients",
-             .jobs_max = 160,
-             .bursts = 50,
-             .priorities = 40,
-             .streams = 20,
-             .asides = 8,
-             .wanted = 15,
-             .leaves = 10,
-             .deletes = 8,
-             .slow_uploads = 20,
-             .timeouts = 10,
-             .trouble = 15,
-             .endings = every_ending,
-             .blocks = 8,
-             .resends = 10,
-             .twins = 8,
-             .clients_max = 8,
-             .greedy = 25,
-             .culprits = 30,
-             .limited = 15,
-             .large = 8,
-             .tight = 30,
-             .attached = 15,
-             .many_lanes = 15,
-             .curses = every_curse(),
-             .curses_max = 8,
-             .blows = every_blow,
-             .blows_max = 6,
-             .orders = every_order,
-             .orders_max = 6,
-             .reloads_max = 2,
-             .shell_max = 2,
-             .shutdowns = 10},
 };
+
+constexpr auto scenarios = [] {
+    std::array<Scenario, worker_scenarios.size() + client_scenarios.size()> all;
+    std::ranges::copy(client_scenarios, std::ranges::copy(worker_scenarios, all.begin()).out);
+    return all;
+}();
 
 }  // namespace
 
