@@ -26,10 +26,10 @@ void judge(Ledger& ledger, const ReportSuspect& report) {
         job->key.entry == Entry::retry)
         return broken(ledger, invariant::suspicion, "job {} is set apart, but does not wait",
                       show(report.job));
-    if (!ledger.is_suspected(job->client))
+    if (ledger.must_ride_alone(*job) == Sure::no)
         return broken(ledger, invariant::suspicion,
-                      "job {} is set apart, but its client {} is not suspected", show(report.job),
-                      show(job->client));
+                      "job {} is set apart, but its client {} is not suspected, or is alone",
+                      show(report.job), show(job->client));
     if (ledger.find(report.lane) == nullptr)
         return broken(ledger, invariant::suspicion, "job {} is set apart for no lane",
                       show(report.job));

@@ -43,6 +43,15 @@ Claim claim_of_place(const Ledger& ledger, const KnownPool& pool, ClientId clien
             .clients = ledger.clients_sharing(client)};
 }
 
+Claim claim_of_lane(const Ledger& ledger, const KnownLane& lane, ClientId client) {
+    const KnownPool& pool = ledger.pools[lane.pool.value];
+    const auto line = pool.lines.find(client);
+    return {.whole = wanting_lane_max,
+            .taken = lane.arriving_for_lane + lane.queued_for_lane,
+            .own = line == pool.lines.end() ? 0 : line->second.pinned,
+            .clients = ledger.clients_sharing(client)};
+}
+
 Claim claim_of_upload(const Ledger& ledger, ClientId client) {
     return {.whole = ledger.settings.arriving_max,
             .taken = ledger.arriving,
@@ -71,9 +80,8 @@ std::array<Refusal, 8> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const KnownLane* wanted = ledger.find(arrived.lane_wanted);
     const bool unknown =
         !arrived.lane_wanted.is_none() && (wanted == nullptr || wanted->pool != pool.id);
-    const bool is_lane_full =
-        wanted != nullptr && !arrived.is_aside &&
-        wanted->arriving_for_lane + wanted->queued_for_lane >= wanting_lane_max;
+    const bool is_lane_full = wanted != nullptr && !arrived.is_aside &&
+                              !has_room(claim_of_lane(ledger, *wanted, arrived.client));
     const bool is_over_limit = arrived.client.value >= clients_max ||
                                has_reached_limits(ledger.clients[arrived.client], arrived);
     const bool is_queue_full =
@@ -100,6 +108,9 @@ bool is_refused_below_line(Ledger& ledger, const JobArrived& arrived, EndReason 
     };
     if (reason == EndReason::queue_full)
         return is_open(claim_of_place(ledger, pool, arrived.client));
+    if (const KnownLane* wanted = ledger.find(arrived.lane_wanted);
+        wanted != nullptr && reason == EndReason::lane_queue_full)
+        return is_open(claim_of_lane(ledger, *wanted, arrived.client));
     if (reason == EndReason::arrivals_full) return is_open(claim_of_upload(ledger, arrived.client));
     if (reason == EndReason::bytes_full)
         return is_open(claim_of_bytes(ledger, arrived.client, arrived.declared));
@@ -392,11 +403,12 @@ void judge(Ledger& ledger, const EndJob& end) {
     ++ledger.pools[job->pool.value].counts.of(outcome_of(end.reason));
     if (KnownLane* lane = ledger.find(end.lane)) {
         if (outcome_of(end.reason) == Outcome::finished) ++lane->finished;
-        const bool is_lane_at_fault =
-            end.reason != EndReason::no_lane && end.reason != EndReason::shutting_down;
+        const bool is_lane_at_fault = end.reason != EndReason::no_lane &&
+                                      end.reason != EndReason::shutting_down &&
+                                      end.reason != EndReason::answer_lost;
         if (outcome_of(end.reason) == Outcome::failed && is_lane_at_fault) ++lane->failed;
     }
-    if (end.reason == EndReason::poison) ledger.take_poison_of(job->client);
+    if (end.reason == EndReason::poison && job->is_sure_poison) ledger.take_poison_of(job->client);
     ledger.end(*job, end.reason);
 }
 

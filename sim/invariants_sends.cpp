@@ -96,7 +96,8 @@ Objection objection_to_job(Ledger& ledger, const KnownJob& job, const SendJob& s
         return {invariant::sent_once, "it may have reached a worker before"};
     if (job.fate.must_end()) return {invariant::blame, "it had to end"};
     if (job.state == JobState::running) return {invariant::one_owner, "it runs already"};
-    if (job.queue != nullptr && job.key.entry == Entry::fresh && ledger.is_suspected(job.client))
+    if (job.queue != nullptr && job.key.entry == Entry::fresh &&
+        ledger.must_ride_alone(job) == Sure::yes)
         return {invariant::suspicion, "its client is suspected, so it must ride alone"};
     if (job.state == JobState::arriving &&
         (!job.is_aside || !is_among(ledger.touched_jobs, job.id)))
@@ -193,7 +194,7 @@ void check_batch(Ledger& ledger, const KnownWorker& worker, const SendJob& send)
     if (send.batch_index + 1 != send.batch_size || send.batch_size == worker.batch ||
         lane.lone_ride != nullptr)
         return;
-    if (!Ledger::has_next(pool) && lane.queue.empty()) return;
+    if (!Ledger::has_next(pool) && ledger.next_pinned(lane) == nullptr) return;
     if (is_open(ledger, lane))
         broken(ledger, invariant::no_idle, "the batch of attempt {} has room, and jobs wait",
                show(send.attempt));

@@ -7,13 +7,13 @@ namespace turnpike::sim {
 
 namespace {
 
-bool has_waiting_job(const KnownPool& pool, const KnownLane& lane) {
-    return Ledger::has_next(pool) || !lane.queue.empty();
+bool has_waiting_job(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
+    return Ledger::has_next(pool) || ledger.next_pinned(lane) != nullptr;
 }
 
 void check_lane(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
     const LaneView& seen = ledger.seen_lane(lane.id);
-    if (!has_waiting_job(pool, lane)) return;
+    if (!has_waiting_job(ledger, pool, lane)) return;
     if (seen.can_take_jobs && seen.slots_free > 0)
         return broken(ledger, invariant::no_idle, "lane {} says that it takes jobs, and jobs wait",
                       show(lane.id));

@@ -68,7 +68,12 @@ struct KnownLine {
     std::array<KnownTurn, Priority::levels> turns;
     std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t queued = 0;
-    JobId lone_job;  // until it ends, the line takes no turns; mostly none
+    std::uint64_t pinned = 0;  // jobs that arrive or are queued, and want a lane
+    Instant latest_turn = Instant::min();
+    JobId lone_job;                    // until it ends, the line takes no turns; mostly none
+    Instant seen_at = Instant::min();  // when a job was last queued or sent
+    std::map<ClientId, std::uint32_t>
+        went_ahead;  // turns of others since its own, or since it came
 };
 
 struct KnownClient {
@@ -90,10 +95,10 @@ struct PendingGrowth {
     bool is_complete = false;
 };
 
-/// Whose turn it is in a pool.
+/// Whose turn it is, and how long that client has waited for it: the smaller, the longer.
 struct NextTurn {
     ClientId client;
-    std::size_t level = 0;
+    Instant rank{};
 };
 
 struct KnownAttempt;
@@ -156,9 +161,10 @@ struct KnownJob {
     bool was_stale = false;
     bool may_have_reached_worker = false;
     HashStage hash = HashStage::none;
-    bool was_compared = false;  // with the poisons that were known when it came
-    JobId equal_to;             // the poison that it equals
-    JobFate fate;               // reset after each turn
+    bool is_sure_poison = false;  // and the model does not fail with every job
+    bool was_compared = false;    // with the poisons that were known when it came
+    JobId equal_to;               // the poison that it equals
+    JobFate fate;                 // reset after each turn
 };
 
 /// The death of a worker under jobs, or a broken link that may become one.
@@ -376,7 +382,6 @@ struct KnownLane {
     Queue queue;  // jobs that want only this lane
     std::uint64_t arriving_for_lane = 0;
     std::uint64_t queued_for_lane = 0;   // includes those that must ride alone
-    bool was_latest_pinned = false;      // its latest fresh job wanted it
     std::optional<Instant> last_job_lo;  // empty until its first job
     Instant last_job_hi{};
 

@@ -28,8 +28,8 @@ bool is_acquitted_by(EndReason reason) {
            reason == EndReason::out_of_memory;
 }
 
-std::int64_t rank_of(Instant queued_at, Priority priority, Duration age_step) {
-    return queued_at.time_since_epoch().count() - priority.level * age_step.count();
+std::int64_t rank_of(Instant queued_at, std::uint8_t level, Duration age_step) {
+    return queued_at.time_since_epoch().count() - level * age_step.count();
 }
 
 }  // namespace
@@ -140,18 +140,20 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     job.queued_at = now;
     jobs_due = std::min(jobs_due, later(now, pool.settings->queue_wait_max));
     job.key = {.entry = entry,
-               .rank = entry == Entry::fresh ? rank_of(now, job.priority, pool.settings->age_step)
-                                             : static_cast<std::int64_t>(turn),
+               .rank = entry == Entry::fresh
+                           ? rank_of(now, job.priority.level, pool.settings->age_step)
+                           : static_cast<std::int64_t>(turn),
                .order = ++queueings,
                .priority = job.priority.level,
                .job = job.id};
     ++pool.queued;
     pool.waits.push_back(job.key);
     KnownLane* wanted = find(job.wanted);
-    if (wanted != nullptr) ++wanted->queued_for_lane;
+    if (wanted != nullptr) ++line_of(job).pinned, ++wanted->queued_for_lane;
     if (job.is_alone) pool.lone_change = turn;
     ++line_of(job).queued;
     ++clients[job.client].queued;
+    saw_client_of(job);
     if (!job.is_alone && wanted == nullptr && entry == Entry::fresh) return enter_line(job);
     job.queue = job.is_alone ? &pool.alone : wanted != nullptr ? &wanted->queue : &pool.retries;
     job.queue->insert(job.key);
@@ -160,10 +162,10 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
 void Ledger::leave_queue(KnownJob& job) {
     KnownPool& pool = pools[job.pool.value];
     --pool.queued;
-    if (KnownLane* wanted = find(job.wanted)) --wanted->queued_for_lane;
+    if (KnownLane* wanted = find(job.wanted)) --line_of(job).pinned, --wanted->queued_for_lane;
     --line_of(job).queued;
     --clients[job.client].queued;
-    if (job.queue == &line_of(job).jobs) --line_of(job).turns[job.level].jobs;
+    if (job.queue == &line_of(job).jobs) leave_line(job);
     job.queue->erase(job.key);
     job.queue = nullptr;
 }
@@ -172,12 +174,12 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     KnownPool& pool = pool_of(worker);
     KnownLane& lane = lane_of(worker);
     if (job.state == JobState::queued) {
-        const auto taken = begin_turn_of(job, lane);
+        take_turn_of(job);
         leave_queue(job);
-        end_turn_of(pool, taken);
     } else if (job.state == JobState::arriving) {
         count_arriving(job, -1);
     }
+    if (!job.is_aside) saw_client_of(job);
     if (job.state != JobState::running)
         ++pool.running, pool.running_asides += job.is_aside ? 1U : 0U;
     job.state = JobState::running;
@@ -294,6 +296,7 @@ void Ledger::begin_turn(const Event& what, Instant when, std::span<const Action>
         if (seen_now.reloading != then.reloading && !seen_now.reloading.is_none())
             begin_reload(pool);
         if (seen_now.usual_run != then.usual_run) pool.usual_since = now;
+        if (seen_now.good != then.good) forgive_clients();
     }
     for (const Action& action : actions) {
         const auto* kill = std::get_if<KillWorker>(&action);
@@ -321,6 +324,7 @@ void Ledger::end_turn() {
     must_hash = {};
     cancelled_now.clear();
     apart_now.clear();
+    forgiven_now.clear();
     growth.reset();
     open_batch = {};
     for (const KnownWorker* worker : gone_now) {

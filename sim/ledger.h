@@ -71,8 +71,9 @@ struct Ledger {
     std::vector<KnownAttempt*> cancelled_now;
     std::vector<KnownAttempt*> abandoned_now;
     std::vector<KnownWorker*> gone_now;
-    std::vector<JobId> hashed_now;         // jobs of HashJob actions
-    std::vector<ReportSuspect> apart_now;  // set apart, but perhaps not yet
+    std::vector<JobId> hashed_now;             // jobs of HashJob actions
+    std::vector<ReportSuspect> apart_now;      // set apart, but perhaps not yet
+    std::map<ClientId, Instant> forgiven_now;  // until when they were suspected
     std::optional<PendingGrowth> growth;
     JobId must_hash;                            // the poison of this turn that has to be remembered
     std::vector<JobId> touched_jobs;            // this turn decides about them
@@ -129,18 +130,32 @@ struct Ledger {
     /// Returns how many clients share what there is if a job of this one comes.
     [[nodiscard]] std::uint64_t clients_sharing(ClientId with) const;
     [[nodiscard]] bool is_suspected(ClientId id) const;
+    [[nodiscard]] Sure must_ride_alone(const KnownJob& job) const;
     void take_poison_of(ClientId id);
+    /// Clients are not suspected any more for what they did to another model.
+    void forgive_clients();
+    /// Notes that a job of the client is queued or sent.
+    void saw_client_of(const KnownJob& job) { line_of(job).seen_at = now; }
+    /// True if several clients use the pool.
+    [[nodiscard]] bool are_several_in(const KnownPool& pool) const;
     /// Counts a job that arrives, or no longer does (`change` is -1).
     void count_arriving(const KnownJob& job, int change);
     /// Returns whose turn it is, or nullopt if no line of the pool takes turns.
     [[nodiscard]] std::optional<NextTurn> next_turn(const KnownPool& pool) const;
+    /// Returns the same among the fresh jobs that want this lane.
+    [[nodiscard]] std::optional<NextTurn> next_turn_at(const KnownLane& lane);
+    /// Returns how long the client of a job has waited for a turn: the smaller, the longer.
+    [[nodiscard]] Instant rank_in_turn(const KnownJob& job);
     /// True if a retry waits, or a line that takes turns has jobs.
     [[nodiscard]] static bool has_next(const KnownPool& pool);
     void enter_line(KnownJob& job);
-    /// Counts the turn that a job takes which leaves its queue for a slot of this lane. Must be called
-    /// before it leaves; the turn ends with end_turn_of().
-    [[nodiscard]] std::optional<NextTurn> begin_turn_of(const KnownJob& job, KnownLane& lane);
-    void end_turn_of(KnownPool& pool, const std::optional<NextTurn>& taken);
+    void leave_line(const KnownJob& job);
+    /// The job leaves its queue, for a slot or to ride alone: its client has its turn.
+    void take_turn_of(const KnownJob& job);
+    /// Nobody may have several turns while another client of its level waits for one.
+    void count_turn_ahead_of_others(const KnownJob& job);
+    /// Returns the first job of the lane's own queue, or nullptr if none may go.
+    [[nodiscard]] KnownJob* next_pinned(const KnownLane& lane);
     /// Objects if another job should go to the lane.
     [[nodiscard]] Objection objection_to_order(const KnownJob& job, const KnownLane& lane);
     /// Sets those jobs apart whose turn has come.
@@ -206,7 +221,7 @@ struct Ledger {
     // poison (ledger_cases.cpp)
     [[nodiscard]] bool may_equal_poison(const KnownJob& job);
     [[nodiscard]] const KnownPoison* find_poison(KnownPool& pool, Digest digest);
-    void take_poison(const KnownJob& job, bool have_workers_exited);
+    void take_poison(KnownJob& job, bool have_workers_exited);
     void take_digest_of_poison(JobId job, Digest digest);
     static void count_poison(KnownPool& pool);
 

@@ -191,13 +191,14 @@ void Ledger::take_digest_of_poison(JobId job, Digest digest) {
 }
 
 /// Records that the job is poison. The engine must remember it if the lane can't be the cause.
-void Ledger::take_poison(const KnownJob& job, bool have_workers_exited) {
+void Ledger::take_poison(KnownJob& job, bool have_workers_exited) {
     KnownPool& pool = pools[job.pool.value];
     const KnownLane& lane = lanes[job.last_lane.value];
     if (pool.poisons_in_row >= poisons_in_row_max) return;
     const bool is_sure =
         have_workers_exited &&
         (job.died_on != lane.id || (lane.answered_at && *lane.answered_at > job.died_at));
+    job.is_sure_poison = is_sure;
     if (!is_sure || pool.settings->poison_keep <= Duration::zero()) {
         if (job.was_compared || !may_equal_poison(job)) count_poison(pool);
         return;

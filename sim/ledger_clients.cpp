@@ -20,7 +20,21 @@ std::uint64_t Ledger::clients_sharing(ClientId with) const {
 
 bool Ledger::is_suspected(ClientId id) const {
     const auto found = clients.find(id);
-    return found != clients.end() && now < found->second.suspected_until && clients_known() > 1;
+    return found != clients.end() && now < found->second.suspected_until;
+}
+
+bool Ledger::are_several_in(const KnownPool& pool) const {
+    return std::ranges::count_if(pool.lines, [&](const auto& it) {
+               const Instant at = it.second.seen_at;
+               return at != Instant::min() && now - at < recent_clients_keep;
+           }) > 1;
+}
+
+Sure Ledger::must_ride_alone(const KnownJob& job) const {
+    if (!are_several_in(pools[job.pool.value])) return Sure::no;
+    if (is_suspected(job.client)) return Sure::yes;
+    const auto was_until = forgiven_now.find(job.client);
+    return was_until != forgiven_now.end() && now < was_until->second ? Sure::maybe : Sure::no;
 }
 
 void Ledger::take_poison_of(ClientId id) {
@@ -30,6 +44,14 @@ void Ledger::take_poison_of(ClientId id) {
     std::erase_if(client.poisoned_at, [&](Instant at) { return now - at >= keep; });
     const bool are_many = client.poisoned_at.size() >= suspicious_poisons;
     if (are_many || now < client.suspected_until) client.suspected_until = later(now, keep);
+}
+
+void Ledger::forgive_clients() {
+    for (auto& [id, client] : clients) {
+        forgiven_now[id] = client.suspected_until;
+        client.poisoned_at.clear();
+        client.suspected_until = {};
+    }
 }
 
 void Ledger::count_arriving(const KnownJob& job, int change) {
@@ -43,14 +65,16 @@ void Ledger::count_arriving(const KnownJob& job, int change) {
         return;
     }
     line_of(job).arriving += by;
-    if (KnownLane* wanted = find(job.wanted)) wanted->arriving_for_lane += by;
+    KnownLane* wanted = find(job.wanted);
+    if (wanted == nullptr) return;
+    line_of(job).pinned += by;
+    wanted->arriving_for_lane += by;
 }
 
 // ── turns ────────────────────────────────────────────────────────────────────────────────────────
 
 std::optional<NextTurn> Ledger::next_turn(const KnownPool& pool) const {
     std::optional<NextTurn> best;
-    Instant best_rank{};
     for (std::size_t level = 0; level < Priority::levels; ++level) {
         const KnownTurn* front = nullptr;
         ClientId whose;
@@ -63,9 +87,8 @@ std::optional<NextTurn> Ledger::next_turn(const KnownPool& pool) const {
         }
         if (front == nullptr) continue;
         const Instant rank = front->since - pool.settings->age_step * static_cast<int>(level);
-        if (best && best_rank < rank) continue;
-        best = NextTurn{.client = whose, .level = level};
-        best_rank = rank;
+        if (best && best->rank < rank) continue;
+        best = {.client = whose, .rank = rank};
     }
     return best;
 }
@@ -76,55 +99,106 @@ bool Ledger::has_next(const KnownPool& pool) {
     });
 }
 
+Instant Ledger::rank_in_turn(const KnownJob& job) {
+    return std::max(job.queued_at, line_of(job).latest_turn) -
+           pools[job.pool.value].settings->age_step * job.level;
+}
+
+std::optional<NextTurn> Ledger::next_turn_at(const KnownLane& lane) {
+    std::optional<NextTurn> best;
+    std::uint64_t best_order = 0;
+    for (const QueueKey& key : lane.queue) {
+        const KnownJob& job = *find(key.job);
+        if (key.entry == Entry::retry || !line_of(job).lone_job.is_none()) continue;
+        const Instant rank = rank_in_turn(job);
+        if (best && std::pair(best->rank, best_order) < std::pair(rank, key.order)) continue;
+        best = {.client = job.client, .rank = rank};
+        best_order = key.order;
+    }
+    return best;
+}
+
+KnownJob* Ledger::next_pinned(const KnownLane& lane) {
+    const std::optional<NextTurn> next = next_turn_at(lane);
+    for (const QueueKey& key : lane.queue) {
+        KnownJob* job = find(key.job);
+        if (key.entry == Entry::retry || (next && job->client == next->client)) return job;
+    }
+    return nullptr;
+}
+
 void Ledger::enter_line(KnownJob& job) {
     KnownLine& line = line_of(job);
     KnownTurn& place = line.turns[job.level];
-    if (place.jobs++ == 0) place.number = ++turns_given, place.since = now;
+    if (place.jobs++ == 0) {
+        place.number = ++turns_given;
+        place.since = now;
+        line.went_ahead.clear();
+    }
     job.queue = &line.jobs;
     job.queue->insert(job.key);
 }
 
-std::optional<NextTurn> Ledger::begin_turn_of(const KnownJob& job, KnownLane& lane) {
-    const KnownPool& pool = pools[job.pool.value];
-    if (job.queue == &pool.alone || job.key.entry == Entry::retry) return std::nullopt;
-    lane.was_latest_pinned = !job.wanted.is_none();
-    const std::optional<NextTurn> next = next_turn(pool);
-    const bool takes_turn = next && next->client == job.client && pool.retries.empty();
-    return takes_turn ? next : std::nullopt;
+void Ledger::leave_line(const KnownJob& job) {
+    KnownLine& line = line_of(job);
+    if (--line.turns[job.level].jobs == 0) line.went_ahead.clear();
 }
 
-void Ledger::end_turn_of(KnownPool& pool, const std::optional<NextTurn>& taken) {
-    if (!taken) return;
-    KnownTurn& place = pool.lines[taken->client].turns[taken->level];
-    place.number = ++turns_given;
-    place.since = now;
+void Ledger::count_turn_ahead_of_others(const KnownJob& job) {
+    const auto highest = [](const KnownLine& line) {
+        std::size_t level = Priority::levels;
+        while (level > 0 && line.turns[level - 1].jobs == 0) --level;
+        return level;  // 0 if it has no job
+    };
+    KnownPool& pool = pools[job.pool.value];
+    const std::size_t own = std::max<std::size_t>(highest(line_of(job)), job.level + 1U);
+    for (auto& [id, other] : pool.lines) {
+        if (id == job.client || !other.lone_job.is_none() || highest(other) < own) continue;
+        if (++other.went_ahead[job.client] > 1)
+            broken(*this, invariant::turns, "client {} has two turns while client {} waits for one",
+                   show(job.client), show(id));
+    }
+    line_of(job).went_ahead.clear();
+}
+
+void Ledger::take_turn_of(const KnownJob& job) {
+    if (job.queue == &pools[job.pool.value].alone || job.key.entry == Entry::retry) return;
+    count_turn_ahead_of_others(job);
+    KnownLine& line = line_of(job);
+    line.latest_turn = now;
+    for (KnownTurn& place : line.turns) place.number = ++turns_given, place.since = now;
+    line.went_ahead.clear();
 }
 
 Objection Ledger::objection_to_order(const KnownJob& job, const KnownLane& lane) {
     const KnownPool& pool = pools[job.pool.value];
-    for (const Queue* queue : {&pool.retries, &lane.queue}) {
-        if (queue->empty() || !queue->begin()->is_ahead_of(job.key)) continue;
-        const bool is_other_client = queue->begin()->entry == Entry::fresh &&
-                                     find(queue->begin()->job)->client != job.client;
-        if (!is_other_client || !job.wanted.is_none())
-            return {invariant::order, "another job comes first"};
-    }
+    const KnownJob* pinned = next_pinned(lane);
+    for (const Queue* queue : {&pool.retries, &lane.queue})
+        if (!queue->empty() && queue->begin()->entry == Entry::retry &&
+            queue->begin()->is_ahead_of(job.key))
+            return {invariant::order, "a retry comes first"};
     if (job.key.entry == Entry::retry) return {};
+    if (!job.wanted.is_none() && pinned != &job)
+        return {invariant::order, "another job that wants the lane comes first"};
+    if (!line_of(job).lone_job.is_none())
+        return {invariant::turns, "another job of its client rides alone"};
     const std::optional<NextTurn> next = next_turn(pool);
-    const Queue* line = next ? &pool.lines.at(next->client).jobs : nullptr;
     const bool is_own = next && next->client == job.client;
-    if (is_own && line->begin()->is_ahead_of(job.key))
+    if (is_own && pool.lines.at(next->client).jobs.begin()->is_ahead_of(job.key))
         return {invariant::order, "another job of its client comes first"};
-    if (job.wanted.is_none()) {
-        if (!is_own) return {invariant::turns, "it is the turn of another client"};
-        const bool may_pinned_go =
-            !lane.queue.empty() && find(lane.queue.begin()->job)->client != job.client;
-        if (may_pinned_go && !lane.was_latest_pinned)
-            return {invariant::turns, "it is the turn of a job that wants the lane"};
-        return {};
-    }
-    if (next && !is_own && lane.was_latest_pinned)
-        return {invariant::turns, "it is the turn of a job that does not want the lane"};
+    if (!job.wanted.is_none())
+        return next && !is_own && next_turn_at(lane)->rank >= next->rank
+                   ? Objection{invariant::turns,
+                               "it is the turn of a job that does not want the lane"}
+                   : Objection{};
+    if (!is_own) return {invariant::turns, "it is the turn of another client"};
+    if (pinned == nullptr) return {};
+    if (pinned->client == job.client)
+        return pinned->key.is_ahead_of(job.key)
+                   ? Objection{invariant::order, "another job of its client comes first"}
+                   : Objection{};
+    if (pinned->key.entry == Entry::fresh && next_turn_at(lane)->rank < next->rank)
+        return {invariant::turns, "it is the turn of a job that wants the lane"};
     return {};
 }
 
@@ -135,14 +209,10 @@ void Ledger::settle_suspects() {
         if (job == nullptr || !objection_to_order(*job, lane).is_none()) return;
         apart_now.erase(apart_now.begin());
         KnownPool& pool = pools[job->pool.value];
-        KnownLine& line = line_of(*job);
-        const auto taken = begin_turn_of(*job, lane);
-        if (job->queue == &line.jobs) {
-            --line.turns[job->level].jobs;
-            line.lone_job = job->id;
-        }
+        take_turn_of(*job);
+        if (job->queue == &line_of(*job).jobs) leave_line(*job);
+        line_of(*job).lone_job = job->id;
         job->queue->erase(job->key);
-        end_turn_of(pool, taken);
         job->is_alone = true;
         job->key.entry = Entry::retry;
         job->key.rank = static_cast<std::int64_t>(turn);
@@ -158,6 +228,7 @@ void Ledger::release_line(const KnownJob& job) {
     line.lone_job = {};
     for (KnownTurn& it : line.turns)
         if (it.jobs > 0) it.number = ++turns_given, it.since = now;
+    line.went_ahead.clear();
 }
 
 // ── room for bodies ──────────────────────────────────────────────────────────────────────────────

@@ -312,6 +312,7 @@ private:
         lane.row_lo = lane.row_hi = {};
         to_.pools[lane.pool.value].poisons.clear();
         to_.pools[lane.pool.value].poisons_in_row = 0;
+        to_.forgive_clients();
         to_.clear_in_all_cases(lane, Sure::yes);
         to_.reset_crashes(lane);
         lane.crashes_hi.clear();

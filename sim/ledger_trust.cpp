@@ -54,7 +54,7 @@ void Ledger::take_outcome(KnownAttempt& attempt, Verdict verdict) {
         lower_to(lane.latest_failed, does_count ? Sure::no : Sure::maybe);
         return;
     }
-    const bool is_only_client = clients_known() <= 1;
+    const bool is_only_client = !are_several_in(pool_of(worker));
     if (!is_failure(verdict) || (attempt.is_pinned && !is_only_client)) return;
     ++trust.streak_hi;
     trust.streak_of_hi.insert(attempt.client);

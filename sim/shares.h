@@ -20,7 +20,9 @@ struct Claim {
 
 [[nodiscard]] constexpr bool has_room(const Claim& claim) {
     if (claim.amount > claim.whole || claim.taken + claim.amount > claim.whole) return false;
-    return claim.amount == 0 || is_below_line(claim) || claim.own * claim.clients < claim.whole;
+    // One share is kept for a client that is not here yet.
+    return claim.amount == 0 || is_below_line(claim) ||
+           claim.own * (claim.clients + 1) < claim.whole;
 }
 
 }  // namespace turnpike::sim

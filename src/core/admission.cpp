@@ -51,10 +51,12 @@ bool has_room_for(const State& s, const ClientState& client, Bytes bytes) {
     return held.has_room_in_share(bytes.count, client.bytes.count, sharing_with(s, client));
 }
 
-bool is_lane_wanted_by_too_many(const State& s, LaneId wanted) {
-    if (wanted.is_none()) return false;
+bool has_place_at_lane(const State& s, LaneId wanted, const Line& line) {
+    if (wanted.is_none()) return true;
     const Lane& lane = s.lanes[wanted.value];
-    return lane.arriving_for + lane.queued_for >= wanting_lane_max;
+    const Common places{.whole = wanting_lane_max, .taken = lane.arriving_for + lane.queued_for};
+    if (places.is_open_to_all(1)) return true;
+    return places.has_room_in_share(1, line.pinned, sharing_with(s, *line.client));
 }
 
 std::optional<EndReason> objection(const State& s, const Pool& pool, const Line& line,
@@ -63,7 +65,7 @@ std::optional<EndReason> objection(const State& s, const Pool& pool, const Line&
     if (const auto reason = objection_of_lanes(s, pool, event.lane_wanted)) return reason;
     const ClientState& client = *line.client;
     if (has_reached_limits(client, event)) return EndReason::client_limit;
-    if (!event.is_aside && is_lane_wanted_by_too_many(s, event.lane_wanted))
+    if (!event.is_aside && !has_place_at_lane(s, event.lane_wanted, line))
         return EndReason::lane_queue_full;
     if (!event.is_aside && !has_place_in_queue(s, pool, line)) return EndReason::queue_full;
     if (!may_upload(s, client)) return EndReason::arrivals_full;
@@ -85,7 +87,7 @@ void count_arriving(State& s, const Job& job) {
     if (job.is_aside) return;
     ++s.pool_of(job).arriving;
     ++job.line->arriving;
-    if (!job.wanted.is_none()) ++s.lanes[job.wanted.value].arriving_for;
+    if (!job.wanted.is_none()) ++job.line->pinned, ++s.lanes[job.wanted.value].arriving_for;
 }
 
 Job& admit(State& s, Line& line, const JobArrived& event) {
@@ -261,7 +263,7 @@ void no_longer_arriving(State& s, const Job& job) {
     if (job.is_aside) return;
     --s.pool_of(job).arriving;
     --job.line->arriving;
-    if (!job.wanted.is_none()) --s.lanes[job.wanted.value].arriving_for;
+    if (!job.wanted.is_none()) --job.line->pinned, --s.lanes[job.wanted.value].arriving_for;
 }
 
 std::uint64_t jobs_ahead(const Pool& pool, const Line& line) {

@@ -50,41 +50,39 @@ Attempt& board(State& s, Worker& worker, Job& job, std::uint32_t slot) {
     return attempt;
 }
 
-/// True if this job, which asks for the lane, goes before that one, which does not. Those of one
-/// client go in their order. Otherwise the two kinds take turns.
-bool does_pinned_go_first(const State& s, const Lane& lane, const Job& pinned, const Job& other) {
-    if (pinned.is_retry || other.is_retry || pinned.line == other.line)
-        return is_before(pinned, other, s.pool_of(lane).settings.age_step);
-    return !lane.was_latest_pinned;
-}
-
-/// Returns the next job for the lane, from the pool's rounds or the lane's own queue, and whose turn
-/// it takes.
-Rounds::Choice next_for(const State& s, const Lane& lane) {
+/// Returns the next job for the lane, from the pool's rounds or the lane's own queue, or nullptr if
+/// none may go. Jobs of one client go in their order. Otherwise the client goes first that has waited
+/// longer for a turn.
+Job* next_for(const State& s, const Lane& lane) {
     const Pool& pool = s.pool_of(lane);
-    const Rounds::Choice shared = pool.rounds.next(pool.settings.age_step);
-    if (lane.queue.empty()) return shared;
-    Job* pinned = lane.queue.first(pool.settings.age_step);
-    if (shared.job == nullptr) return {.job = pinned, .turn = nullptr};
-    if (!does_pinned_go_first(s, lane, *pinned, *shared.job)) return shared;
-    const bool takes_turn = !pinned->is_retry && pinned->line == shared.job->line;
-    return {.job = pinned, .turn = takes_turn ? shared.turn : nullptr};
+    const Duration age_step = pool.settings.age_step;
+    const Candidate shared = pool.rounds.next(age_step);
+    if (lane.queue.empty()) return shared.job;
+    const Candidate pinned = lane.queue.next_in_turn(age_step);
+    if (shared.job == nullptr || pinned.job == nullptr)
+        return shared.job == nullptr ? pinned.job : shared.job;
+    const bool is_by_turn =
+        !shared.job->is_retry && !pinned.job->is_retry && shared.job->line != pinned.job->line;
+    const bool does_pinned_go =
+        is_by_turn ? pinned.rank < shared.rank : is_before(*pinned.job, *shared.job, age_step);
+    return does_pinned_go ? pinned.job : shared.job;
 }
 
-/// Takes the next job for the lane out of its queue, or returns nullptr if none waits. A job of a
+/// Takes the next job for the lane out of its queue, or returns nullptr if none may go. A job of a
 /// suspected client stays queued, to ride alone.
 Job* take_next(State& s, Lane& lane) {
-    while (true) {
-        const Rounds::Choice next = next_for(s, lane);
-        if (next.job == nullptr) return nullptr;
-        Job& job = *next.job;
-        const bool is_fresh = !job.is_retry;
-        if (is_fresh) lane.was_latest_pinned = !job.wanted.is_none();
-        const bool rides_alone = is_fresh && s.is_suspected(*job.line->client);
-        rides_alone ? job::set_apart(s, job, lane) : job::dequeue(s, job);
-        if (next.turn != nullptr) s.pool_of(lane).rounds.had_turn(*next.turn, s.now);
-        if (!rides_alone) return &job;
+    Pool& pool = s.pool_of(lane);
+    while (Job* job = next_for(s, lane)) {
+        Line& line = *job->line;
+        const bool is_fresh = !job->is_retry;
+        const bool rides_alone = is_fresh && s.must_ride_alone(line);
+        rides_alone ? job::set_apart(s, *job, lane) : job::dequeue(s, *job);
+        if (is_fresh) pool.rounds.had_turn(line, s.now);
+        if (rides_alone) continue;
+        pool.recent_clients.saw(line.client->id, s.now);
+        return job;
     }
+    return nullptr;
 }
 
 EndReason reason_for(Verdict verdict) {
@@ -166,7 +164,7 @@ void finished(State& s, Attempt& attempt, Verdict verdict) {
 
 }  // namespace
 
-void send_next(State& s, Lane& lane) {
+bool send_next(State& s, Lane& lane) {
     Worker& worker = *lane.current;
     const std::size_t most = worker.is_on_probation ? 1 : worker.batch;
     s.batch.clear();
@@ -176,7 +174,7 @@ void send_next(State& s, Lane& lane) {
         s.batch.push_back(job);
     }
     const auto size = static_cast<std::uint32_t>(s.batch.size());
-    if (size == 0) return;  // all of them must ride alone
+    if (size == 0) return false;
     CHECK(!worker.slots_idle.empty());
     const std::uint32_t slot = worker.slots_idle.back();
     worker.slots_idle.pop_back();
@@ -189,6 +187,7 @@ void send_next(State& s, Lane& lane) {
     }
     lane.last_job = s.now;
     placement::refresh(s, lane);
+    return true;
 }
 
 void send_alone(State& s, Lane& lane, Job& job) {
@@ -198,6 +197,7 @@ void send_alone(State& s, Lane& lane, Job& job) {
         ++worker.asides;
     } else {
         job::dequeue(s, job);
+        s.pool_of(lane).recent_clients.saw(job.line->client->id, s.now);
         CHECK(!worker.slots_idle.empty());
         slot = worker.slots_idle.back();
         worker.slots_idle.pop_back();

@@ -67,8 +67,9 @@ struct Attempt {
 namespace attempt {
 
 /// Fills one slot of the lane's current worker with a batch of the next jobs. The lane must be able
-/// to take jobs. Sends nothing if all of them must ride alone.
-void send_next(State& s, Lane& lane);
+/// to take jobs. Returns false, and sends nothing, if none of them may go: those that must ride alone
+/// stay queued.
+bool send_next(State& s, Lane& lane);
 
 /// Sends a single job: one that must ride alone, or an aside, which takes no slot.
 void send_alone(State& s, Lane& lane, Job& job);

@@ -138,8 +138,7 @@ void lose(State& s, Attempt& attempt, Company company, Case& it) {
     if (company == Company::alone && ++job->lone_deaths >= lone_deaths_max) {
         it.is_lane_cleared = true;
         explain(s, it);
-        poison::found(s, *job, is_sure);
-        client::poisoned(s, *job->line->client);
+        if (poison::found(s, *job, is_sure)) client::poisoned(s, *job->line->client);
         return fail(s, *job, EndReason::poison);
     }
     job->must_ride_alone = true;

@@ -14,7 +14,6 @@ ClientState& add(State& s, ClientId id) {
     }
     ClientState& client = *s.clients[id.value];
     client.is_known = true;
-    ++s.clients_known;
     return client;
 }
 
@@ -33,10 +32,16 @@ void forgotten(State& s, const ClientForgotten& event) {
     if (event.client.value >= s.clients.size()) return;
     ClientState& client = *s.clients[event.client.value];
     if (!client.is_known || client.live > 0) return;
-    --s.clients_known;
     std::vector<std::unique_ptr<Line>> lines = std::move(client.lines);  // they are empty
     client = {.id = event.client};
     client.lines = std::move(lines);
+}
+
+void forgive_all(State& s) {
+    for (const auto& client : s.clients) {
+        client->poisoned_at.fill(Instant::min());
+        client->suspected_until = Instant::min();
+    }
 }
 
 void poisoned(const State& s, ClientState& client) {

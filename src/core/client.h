@@ -51,5 +51,8 @@ void forgotten(State& s, const ClientForgotten& event);
 /// Notes that a job of the client was poison.
 void poisoned(const State& s, ClientState& client);
 
+/// Forgets which clients are suspected: the model that their jobs have killed is another one now.
+void forgive_all(State& s);
+
 }  // namespace client
 }  // namespace turnpike

@@ -51,7 +51,7 @@ void restart_asked(State& s, LaneId id) {
     Lane* lane = s.find_lane(id);
     if (lane == nullptr) return;
     restart::clear_history(s, *lane);
-    poison::forget_all(s.pool_of(*lane));
+    poison::forget_all(s, s.pool_of(*lane));
     lane::forget_revival(*lane);
     reload::forget_trial_was_off(s, *lane);
     lane::turn_on(s, *lane);

@@ -43,7 +43,9 @@ void enqueue(State& s, Job& job) {
     put_in_queue(s, job);
     ++pool.queued;
     if (job.line->queued++ == 0) ++pool.clients_waiting;
-    if (!job.wanted.is_none()) ++pool.queued_for_lanes, ++s.lanes[job.wanted.value].queued_for;
+    pool.recent_clients.saw(job.line->client->id, s.now);
+    if (!job.wanted.is_none())
+        ++pool.queued_for_lanes, ++job.line->pinned, ++s.lanes[job.wanted.value].queued_for;
     s.timers.arm_by(job.timer, next_time_of(s, job));
     s.touch(pool);
 }
@@ -53,13 +55,14 @@ void dequeue(State& s, Job& job) {
     take_out_of_queue(s, job);
     --pool.queued;
     if (--job.line->queued == 0) --pool.clients_waiting;
-    if (!job.wanted.is_none()) --pool.queued_for_lanes, --s.lanes[job.wanted.value].queued_for;
+    if (job.wanted.is_none()) return;
+    --pool.queued_for_lanes, --job.line->pinned, --s.lanes[job.wanted.value].queued_for;
 }
 
 void set_apart(State& s, Job& job, const Lane& lane) {
     Pool& pool = s.pool_of(job);
     take_out_of_queue(s, job);
-    if (job.wanted.is_none()) pool.rounds.hold(*job.line, job.id);
+    pool.rounds.hold(*job.line, job.id);
     job.must_ride_alone = job.is_retry = true;
     pool.lone_riders.push(job);
     s.act(ReportSuspect{job.id, lane.id});

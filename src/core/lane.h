@@ -67,7 +67,6 @@ struct Lane {
     Queue queue;                     // jobs that ask for this lane
     std::uint32_t arriving_for = 0;  // jobs that ask for it, asides not counted
     std::uint32_t queued_for = 0;    // likewise; also those that must ride alone
-    bool was_latest_pinned = false;  // the latest job from a queue that is no retry asked for it
     LoneRide lone_ride;
     Instant next_not_before = Instant::min();  // the start of `next`, after one that failed
     Timer timer;                               // the next start

@@ -62,7 +62,8 @@ void dispatch_wanted(State& s, Pool& pool) {
     }
     s.each_lane(pool, [&](Lane& lane) {
         if (lane.mode != LaneMode::on) end_all(s, lane.queue);
-        while (!lane.queue.empty() && is_open(pool, lane)) attempt::send_next(s, lane);
+        while (!lane.queue.empty() && is_open(pool, lane))
+            if (!attempt::send_next(s, lane)) break;
     });
 }
 

@@ -20,14 +20,14 @@ void count_in_row(PoisonMemory& memory) {
 
 }  // namespace
 
-void found(State& s, const Job& job, bool is_surely_poison) {
+bool found(State& s, const Job& job, bool is_surely_poison) {
     Pool& pool = s.pool_of(job);
     PoisonMemory& memory = pool.poisons;
-    if (memory.in_row >= in_row_max) return;
+    if (memory.in_row >= in_row_max) return false;
     if (!is_surely_poison || pool.settings.poison_keep <= Duration::zero()) {
         const bool may_be_known = !job.was_compared && may_equal_known(s, pool, job.bytes);
         if (!may_be_known) count_in_row(memory);
-        return;
+        return is_surely_poison;
     }
     forget_expired(s, memory);
     if (memory.known.size() == poisons_max) memory.known.erase(memory.known.begin());
@@ -36,6 +36,7 @@ void found(State& s, const Job& job, bool is_surely_poison) {
                             .digest = std::nullopt,
                             .until = later(s.now, pool.settings.poison_keep)});
     s.act(HashJob{job.id});
+    return true;
 }
 
 bool may_equal_known(State& s, Pool& pool, Bytes length) {
@@ -66,6 +67,9 @@ const Poison* find(State& s, Pool& pool, Digest digest) {
 
 void job_answered(Pool& pool) { pool.poisons.in_row = 0; }
 
-void forget_all(Pool& pool) { pool.poisons = {}; }
+void forget_all(State& s, Pool& pool) {
+    pool.poisons = {};
+    client::forgive_all(s);
+}
 
 }  // namespace turnpike::poison

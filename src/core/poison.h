@@ -30,8 +30,9 @@ struct PoisonMemory {
 
 namespace poison {
 
-/// Must be called before a poison job ends. Remembers the job if it is surely the cause.
-void found(State& s, const Job& job, bool is_surely_poison);
+/// Must be called before a poison job ends. Remembers the job if it is surely the cause. Returns true
+/// if it is, and nothing shows that the model fails with every job.
+[[nodiscard]] bool found(State& s, const Job& job, bool is_surely_poison);
 
 /// True if the job may equal a known poison, because it has the same length.
 [[nodiscard]] bool may_equal_known(State& s, Pool& pool, Bytes length);
@@ -46,7 +47,8 @@ void hashed(Pool& pool, JobId job, Digest digest);
 /// Must be called when a worker of the pool answered a job.
 void job_answered(Pool& pool);
 
-void forget_all(Pool& pool);
+/// Forgets all poison of the pool, and which clients sent it.
+void forget_all(State& s, Pool& pool);
 
 }  // namespace poison
 }  // namespace turnpike

@@ -1,8 +1,22 @@
 #include "core/queue.h"
 
-#include <bit>
+#include <algorithm>
+
+#include "base/bits.h"
+#include "core/rounds.h"
 
 namespace turnpike {
+
+namespace {
+
+/// Returns how long the client of a fresh job has waited for a turn, as core/rounds.h says.
+Instant rank_of(const Job& job, Duration age_step) {
+    return std::max(job.since, job.line->latest_turn) - age_step * job.turn_level;
+}
+
+bool is_of_open_line(const Job& job) { return job.line->lone_job.is_none(); }
+
+}  // namespace
 
 bool is_before(const Job& a, const Job& b, Duration age_step) {
     if (a.is_retry != b.is_retry) return a.is_retry;
@@ -37,11 +51,35 @@ void Queue::remove(Job& job) {
 Job* Queue::first(Duration age_step) const {
     if (!retries_.empty()) return retries_.front();
     Job* best = nullptr;
-    for (std::uint32_t left = levels_taken_; left != 0; left &= left - 1) {
-        Job* head = levels_[static_cast<std::size_t>(std::countr_zero(left))].front();
+    each_bit(levels_taken_, [&](std::size_t level) {
+        Job* head = levels_[level].front();
         if (best == nullptr || is_before(*head, *best, age_step)) best = head;
-    }
+    });
     return best;
+}
+
+void Queue::each_fresh(auto&& visit) const {
+    each_bit(levels_taken_, [&](std::size_t level) {
+        for (Job* job = levels_[level].front(); job != nullptr; job = JobList::after(*job))
+            visit(*job);
+    });
+}
+
+Candidate Queue::next_in_turn(Duration age_step) const {
+    if (!retries_.empty()) return {.job = retries_.front(), .rank = {}};
+    Candidate next;
+    each_fresh([&](Job& job) {
+        if (!is_of_open_line(job)) return;
+        const Instant rank = rank_of(job, age_step);
+        const bool goes_first = next.job == nullptr || rank < next.rank ||
+                                (rank == next.rank && job.order < next.job->order);
+        if (goes_first) next = {.job = &job, .rank = rank};
+    });
+    if (next.job == nullptr) return next;
+    each_fresh([&](Job& job) {
+        if (job.line == next.job->line && is_before(job, *next.job, age_step)) next.job = &job;
+    });
+    return next;
 }
 
 const Job* Queue::oldest() const {

@@ -1,7 +1,7 @@
 // A queue: the jobs that wait for a lane. Retries go first, then jobs by `since − priority ×
 // age_step`, smallest first: FIFO within a priority, higher priorities first. A job that has waited
 // age_step longer makes up for one level, so no job starves. Every operation takes constant time,
-// except oldest().
+// except next_in_turn() and oldest().
 #pragma once
 
 #include <array>
@@ -13,6 +13,13 @@
 
 namespace turnpike {
 
+/// A job that may go next, and how long its client has waited for a turn: the smaller, the longer.
+/// The rank of a retry, and of no job, means nothing.
+struct Candidate {
+    Job* job = nullptr;
+    Instant rank;
+};
+
 class Queue {
 public:
     void push(Job& job);
@@ -20,6 +27,10 @@ public:
 
     /// Returns the job that goes next, or nullptr if the queue is empty.
     [[nodiscard]] Job* first(Duration age_step) const;
+
+    /// For jobs of several clients: returns the first job of the client that goes next, where clients
+    /// take turns. Passes over clients of which a job rides alone, retries aside. Visits every job.
+    [[nodiscard]] Candidate next_in_turn(Duration age_step) const;
 
     /// Returns the job that was queued (or queued again) longest ago, or nullptr if the queue is
     /// empty. Visits every retry.
@@ -32,6 +43,7 @@ private:
     using JobList = List<Job, &Job::links>;
 
     JobList& list_of(const Job& job);
+    void each_fresh(auto&& visit) const;
 
     JobList retries_;
     std::array<JobList, Priority::levels> levels_;

@@ -131,7 +131,7 @@ void became_good(State& s, Pool& pool) {
             lane::turn_on(s, lane);
         s.touch(lane);
     });
-    poison::forget_all(pool);
+    poison::forget_all(s, pool);
 }
 
 void try_out(State& s, Pool& pool) {

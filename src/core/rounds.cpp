@@ -1,6 +1,6 @@
 #include "core/rounds.h"
 
-#include <bit>
+#include "base/bits.h"
 
 namespace turnpike {
 
@@ -28,7 +28,9 @@ void Rounds::push(Job& job, Instant now) {
     Line& line = *job.line;
     line.jobs.push(job);
     Turn& turn = line.turns[job.turn_level];
-    if (turn.jobs++ == 0 && line.lone_job.is_none()) enter(turn, now);
+    if (turn.jobs++ > 0) return;
+    line.levels_taken |= 1U << turn.level;
+    if (line.lone_job.is_none()) enter(turn, now);
 }
 
 void Rounds::remove(Job& job) {
@@ -36,38 +38,42 @@ void Rounds::remove(Job& job) {
     Line& line = *job.line;
     line.jobs.remove(job);
     Turn& turn = line.turns[job.turn_level];
-    if (--turn.jobs == 0 && line.lone_job.is_none()) leave(turn);
+    if (--turn.jobs > 0) return;
+    line.levels_taken &= ~(1U << turn.level);
+    if (line.lone_job.is_none()) leave(turn);
 }
 
-Rounds::Choice Rounds::next(Duration age_step) const {
-    if (!retries_.empty()) return {.job = retries_.first(age_step), .turn = nullptr};
-    Turn* best = nullptr;
+Candidate Rounds::next(Duration age_step) const {
+    if (!retries_.empty()) return {.job = retries_.first(age_step), .rank = {}};
+    const Turn* best = nullptr;
     Instant best_rank;
-    for (std::uint32_t left = levels_taken_; left != 0; left &= left - 1) {
-        const int level = std::countr_zero(left);
-        Turn* front = rings_[static_cast<std::size_t>(level)].front();
-        const Instant rank = front->since - age_step * level;
-        if (best != nullptr && best_rank < rank) continue;
+    each_bit(levels_taken_, [&](std::size_t level) {
+        const Turn* front = rings_[level].front();
+        const Instant rank = front->since - age_step * static_cast<int>(level);
+        if (best != nullptr && best_rank < rank) return;
         best = front;
         best_rank = rank;
-    }
+    });
     if (best == nullptr) return {};
-    return {.job = best->line->jobs.first(age_step), .turn = best};
+    return {.job = best->line->jobs.first(age_step), .rank = best_rank};
 }
 
-void Rounds::had_turn(Turn& turn, Instant now) {
-    if (turn.jobs == 0 || !turn.line->lone_job.is_none()) return;  // it has left its ring
-    turn.since = now;
-    List<Turn, &Turn::links>& ring = rings_[turn.level];
-    if (ring.size() == 1) return;
-    ring.remove(turn);
-    ring.push_back(turn);
+void Rounds::had_turn(Line& line, Instant now) {
+    line.latest_turn = now;
+    if (!line.lone_job.is_none()) return;  // it is in no ring
+    each_bit(line.levels_taken, [&](std::size_t level) {
+        Turn& turn = line.turns[level];
+        turn.since = now;
+        List<Turn, &Turn::links>& ring = rings_[level];
+        if (ring.size() == 1) return;
+        ring.remove(turn);
+        ring.push_back(turn);
+    });
 }
 
 void Rounds::hold(Line& line, JobId lone_job) {
     CHECK(line.lone_job.is_none());
-    for (Turn& turn : line.turns)
-        if (turn.jobs > 0) leave(turn);
+    each_bit(line.levels_taken, [&](std::size_t level) { leave(line.turns[level]); });
     line.lone_job = lone_job;
     held_.push_back(line);
 }
@@ -75,8 +81,7 @@ void Rounds::hold(Line& line, JobId lone_job) {
 void Rounds::release(Line& line, Instant now) {
     line.lone_job = {};
     held_.remove(line);
-    for (Turn& turn : line.turns)
-        if (turn.jobs > 0) enter(turn, now);
+    each_bit(line.levels_taken, [&](std::size_t level) { enter(line.turns[level], now); });
 }
 
 Job* Rounds::any() const {

@@ -8,8 +8,10 @@
 // latest turn there. So a lower level doesn't starve, and a flood does not grow old.
 //
 // A turn says whose job goes, not which one: the client sends the first job of its line. So one
-// client alone is served as if there were no rounds. Every operation takes constant time, except
-// oldest().
+// client alone is served as if there were no rounds. A client that had its turn is the last in every
+// ring, so jobs of several levels do not give it several turns. Jobs that ask for a lane wait there,
+// and their clients take turns with these: each job is a turn of its client, wherever it waits.
+// Every operation takes constant time, except oldest().
 #pragma once
 
 #include <array>
@@ -36,8 +38,11 @@ struct Line {
     PoolId pool;
     Queue jobs;  // those that any lane may take, without retries
     std::array<Turn, Priority::levels> turns;
+    std::uint32_t levels_taken = 0;  // bit n is set if turns[n] has jobs
+    Instant latest_turn = Instant::min();
     std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t queued = 0;    // in this pool, wherever they wait
+    std::uint64_t pinned = 0;    // jobs that arrive or are queued, and ask for a lane
     JobId lone_job;  // must ride alone; until it ends, this line takes no turns. Mostly none
     Links<Line> links;
 };
@@ -48,15 +53,12 @@ public:
     void push(Job& job, Instant now);
     void remove(Job& job);
 
-    struct Choice {
-        Job* job = nullptr;    // nullptr if no job may go
-        Turn* turn = nullptr;  // whose turn it is; nullptr for a retry
-    };
-    /// Returns the job that goes next.
-    [[nodiscard]] Choice next(Duration age_step) const;
+    /// Returns the job that goes next, if one may.
+    [[nodiscard]] Candidate next(Duration age_step) const;
 
-    /// Sends the client to the end of its ring. Must be called when a job has left at its turn.
-    void had_turn(Turn& turn, Instant now);
+    /// Sends the client to the end of its rings. Must be called when a lane has taken a job of it that
+    /// is no retry.
+    void had_turn(Line& line, Instant now);
 
     /// Takes the line out of all rings until release().
     void hold(Line& line, JobId lone_job);

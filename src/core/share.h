@@ -1,6 +1,7 @@
 // What all clients have in common: places in a queue, uploads, bytes. Below nine tenths of the whole
 // everybody may take. Above that only a client that has less than its share may: the whole divided
-// by the number of clients. So who comes last still finds room.
+// by the number of clients and one more, who is not here yet. So one client alone never takes the
+// last tenth, and the next one finds room.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Common {
     /// True if a client that has `own` may take this much more.
     [[nodiscard]] constexpr bool has_room_in_share(std::uint64_t amount, std::uint64_t own,
                                                    std::uint64_t clients) const {
-        const std::uint64_t share = whole / clients + (whole % clients == 0 ? 0 : 1);
+        const std::uint64_t sharing = clients + 1;
+        const std::uint64_t share = whole / sharing + (whole % sharing == 0 ? 0 : 1);
         return has_room_for(amount) && own < share;
     }
 };

@@ -38,8 +38,7 @@ struct State {
     std::vector<Lane> lanes;
     std::vector<Pool> pools;
     std::vector<std::unique_ptr<ClientState>> clients;  // by ClientId
-    std::uint32_t clients_known = 0;   // those that have sent a job and were not forgotten
-    std::uint32_t clients_active = 0;  // those that have live jobs
+    std::uint32_t clients_active = 0;                   // those that have live jobs
     Timers timers;
     Random random;
 
@@ -73,10 +72,14 @@ struct State {
     void touch(Lane& lane);
     void touch(Pool& pool);
 
-    /// True if the next job of this client must ride alone: several of its jobs were poison, and there
-    /// are other clients to protect.
+    /// True if several jobs of this client were poison.
     [[nodiscard]] bool is_suspected(const ClientState& client) const {
-        return clients_known > 1 && now < client.suspected_until;
+        return now < client.suspected_until;
+    }
+    /// True if the next job of this line must ride alone: its client is suspected, and there are others
+    /// to protect.
+    [[nodiscard]] bool must_ride_alone(const Line& line) const {
+        return is_suspected(*line.client) && pool_of(line).recent_clients.are_several(now);
     }
 
     void each_lane(const Pool& pool, auto&& visit) {

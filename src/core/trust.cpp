@@ -42,8 +42,9 @@ void distrust(State& s, Worker& worker) {
 
 /// True if the worker has failed so many jobs in a row that it has to be judged.
 bool is_streak_long(State& s, const Worker& worker) {
-    return worker.fail_streak >= s.pool_of(worker).settings.fail_streak &&
-           (worker.is_streak_of_several || s.clients_known <= 1);
+    const Pool& pool = s.pool_of(worker);
+    return worker.fail_streak >= pool.settings.fail_streak &&
+           (worker.is_streak_of_several || !pool.recent_clients.are_several(s.now));
 }
 
 void count_failure(Worker& worker, ClientId client) {
@@ -55,9 +56,9 @@ void count_failure(Worker& worker, ClientId client) {
 }
 
 void failed(State& s, Worker& worker, const JobRun& run) {
-    if (run.is_pinned && s.clients_known > 1) return;
     const Lane& lane = s.lane_of(worker);
     const Pool& pool = s.pool_of(lane);
+    if (run.is_pinned && pool.recent_clients.are_several(s.now)) return;
     const bool was_streak_long = is_streak_long(s, worker);
     count_failure(worker, run.client);
     if (worker.role != Role::current) return;

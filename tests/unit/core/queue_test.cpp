@@ -173,7 +173,7 @@ TEST(Queue, MergesTheJobsOfOneLaneWithThoseOfAll) {
     gate.queue_job({.lane = 0});
     gate.pass(1ms);
     gate.queue_job();
-    gate.queue_job({.priority = 9, .lane = 0});
+    gate.queue_job({.priority = 9, .lane = 0, .limits = {.priority_max = {9}}});
     std::vector<std::string> order;
     for (JobId running = busy; gate.view().jobs > 0;) {
         gate.ends(running);

@@ -29,10 +29,12 @@ public:
         return gate.queue_job(request);
     }
 
-    /// Ends the running job, and returns the names of the jobs that are sent then, until none waits.
-    std::vector<std::string> order() {
+    /// Ends the running job after some time, and so on until none waits. Returns the names of the jobs
+    /// in the order in which they are sent.
+    std::vector<std::string> order(Duration each = Duration::zero()) {
         std::vector<std::string> names;
         while (true) {
+            gate.pass(each);
             gate.ends(running_);
             const auto sends = gate.acts<SendJob>();
             if (sends.empty()) return names;
@@ -132,15 +134,56 @@ TEST(Rounds, LetPinnedJobsTakeTurnsWithThoseOfOthers) {
     BusyGate busy;
     busy.queue(1), busy.queue(2), busy.queue(1);             // j1 j2 j3
     for (int i = 0; i < 3; ++i) busy.queue(3, {.lane = 0});  // j4 j5 j6
-    EXPECT_THAT(busy.order(), ElementsAre("j4", "j1", "j5", "j2", "j6", "j3"));
+    EXPECT_THAT(busy.order(1ms), ElementsAre("j1", "j2", "j4", "j3", "j5", "j6"));
 }
 
 TEST(Rounds, ChargeAPinnedJobToItsClient) {
     BusyGate busy;
-    busy.queue(1, {.priority = 0});                                         // j1
-    for (int i = 0; i < 3; ++i) busy.queue(1, {.priority = 5, .lane = 0});  // j2 j3 j4
-    busy.queue(2, {.priority = 0}), busy.queue(2, {.priority = 0});         // j5 j6
-    EXPECT_THAT(busy.order(), ElementsAre("j2", "j5", "j3", "j6", "j4", "j1"));
+    busy.queue(1);                                           // j1
+    for (int i = 0; i < 3; ++i) busy.queue(1, {.lane = 0});  // j2 j3 j4
+    busy.queue(2), busy.queue(2);                            // j5 j6
+    EXPECT_THAT(busy.order(1ms), ElementsAre("j1", "j5", "j2", "j6", "j3", "j4"));
+}
+
+TEST(Rounds, LetClientsTakeTurnsAtALane) {
+    BusyGate busy;
+    for (int i = 0; i < 3; ++i) busy.queue(1, {.lane = 0});  // j1 j2 j3
+    busy.queue(2, {.lane = 0}), busy.queue(2, {.lane = 0});  // j4 j5
+    busy.queue(3, {.lane = 0}), busy.queue(3);               // j6 j7
+    EXPECT_THAT(busy.order(1ms), ElementsAre("j7", "j1", "j4", "j6", "j2", "j5", "j3"));
+}
+
+TEST(Rounds, LetAPinnedJobWaitForATurnLikeAnyOther) {
+    BusyGate busy;
+    busy.queue(2), busy.queue(1);  // j1 j2
+    busy.gate.pass(1ms);
+    busy.queue(3), busy.queue(1, {.lane = 0});  // j3 j4
+    EXPECT_THAT(busy.order(1ms), ElementsAre("j1", "j2", "j3", "j4"))
+        << "client 1 had its turn with j2";
+}
+
+TEST(Rounds, CountNoMoreOfAPinnedJobsPriorityThanItsClientMayHave) {
+    BusyGate busy;
+    busy.queue(1, {.priority = 5, .lane = 0}), busy.queue(2, {.priority = 9, .lane = 0});
+    EXPECT_THAT(busy.order(), ElementsAre("j1", "j2"));
+}
+
+TEST(Rounds, GiveJobsOfManyLevelsNoMoreTurnsThanThoseOfOne) {
+    BusyGate busy({.lanes = 1, .age_step = 1s});
+    for (std::uint8_t level = 0; level < 5; ++level) busy.queue(1, {.priority = level});  // j1 … j5
+    for (int i = 0; i < 3; ++i) busy.queue(1, {.priority = 5});  // j6 j7 j8
+    for (int i = 0; i < 3; ++i) busy.queue(2, {.priority = 5});  // j9 j10 j11
+    EXPECT_THAT(busy.order(10s),
+                ElementsAre("j6", "j9", "j7", "j10", "j8", "j11", "j5", "j4", "j3", "j2", "j1"));
+}
+
+TEST(Rounds, KeepAPlaceAtTheLaneForAnotherClient) {
+    BusyGate busy;
+    for (std::uint32_t i = 0; i < wanting_lane_max - 1; ++i) busy.queue(1, {.lane = 0});
+    busy.gate.arrive({.lane = 0, .client = 1});
+    EXPECT_EQ(busy.gate.refusal(), EndReason::lane_queue_full);
+    busy.gate.arrive({.lane = 0, .client = 2});
+    EXPECT_EQ(busy.gate.refusal(), std::nullopt);
 }
 
 TEST(Rounds, LetFewJobsWaitForALane) {
@@ -175,8 +218,11 @@ TEST(Rounds, TellAClientTheWaitForItsOwnNextTurn) {
         << "one round: (1 + 1) × 8 s";
     EXPECT_EQ(gate.pool().expected_wait, 80s) << "behind all others";
     gate.queue_job({.client = 1});
-    EXPECT_EQ(gate.refusal(), std::nullopt) << "the tenth place: it is the only client with jobs";
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full) << "the tenth place is not for one alone";
+    EXPECT_EQ(gate.acts<RefuseJob>().front().retry_after, 80s);
     gate.arrive({.client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.arrive({.client = 3});
     EXPECT_EQ(gate.refusal(), EndReason::queue_full);
     EXPECT_EQ(gate.acts<RefuseJob>().front().retry_after, 16s);
 }

@@ -23,9 +23,11 @@ TEST(Shares, AreOpenToAllBelowNineTenths) {
 
 TEST(Shares, GoToWhoHasLessThanHisPartAboveThat) {
     const Common common{.whole = 100, .taken = 95};
-    EXPECT_TRUE(common.has_room_in_share(1, 33, 3));
-    EXPECT_FALSE(common.has_room_in_share(1, 34, 3)) << "33.3 is a third";
-    EXPECT_FALSE(common.has_room_in_share(6, 0, 3));
+    EXPECT_TRUE(common.has_room_in_share(1, 33, 2))
+        << "33.3 is a third: one part is for a third client";
+    EXPECT_FALSE(common.has_room_in_share(1, 34, 2));
+    EXPECT_FALSE(common.has_room_in_share(6, 0, 2));
+    EXPECT_FALSE(common.has_room_in_share(1, 90, 1)) << "nobody takes the last tenth alone";
     EXPECT_TRUE((Common{.whole = 2, .taken = 1}.has_room_in_share(1, 0, 7))) << "none is less";
 }
 
@@ -55,11 +57,18 @@ TEST(Shares, KeepATenthOfTheUploadsForTheOthers) {
     EXPECT_EQ(gate.refusal(), std::nullopt);
 }
 
-TEST(Shares, LeaveEverythingToTheOnlyClient) {
+TEST(Shares, KeepRoomForWhoComesWhenOneClientHasTakenAllThatItMay) {
     Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 10}});
-    settings.bytes_max = Bytes{100};
+    settings.arriving_max = 20;
+    settings.bytes_max = Bytes{1000};
     Gate gate(settings);
-    for (int i = 0; i < 10; ++i) gate.arrive();
+    for (int i = 0; i < 9; ++i) gate.arrive({.bytes = Bytes{100}, .client = 1});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.arrive({.bytes = Bytes{100}, .client = 1});
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full);
+    gate.arrive({.bytes = Bytes{100}, .is_aside = true, .client = 1});
+    EXPECT_EQ(gate.refusal(), EndReason::bytes_full);
+    gate.arrive({.bytes = Bytes{100}, .client = 2});
     EXPECT_EQ(gate.refusal(), std::nullopt);
 }
 

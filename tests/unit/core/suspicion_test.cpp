@@ -36,12 +36,15 @@ protected:
             if (gate.state(lane) == LaneState::starting) gate.comes_up(lane);
     }
 
+    void answer_honest_job() { gate.ends(gate.queue_job({.client = 2})); }
+
     /// Lets a job of client 1 kill two workers. Its length differs from all others, so that it is not
     /// taken for one of them.
-    void poison() {
-        const JobId job = gate.queue_job({.bytes = Bytes{100 + ++poisons_}, .client = 1});
+    void poison(std::uint64_t client = 1) {
+        const JobId job = gate.queue_job({.bytes = Bytes{100 + ++poisons_}, .client = client});
         while (!gate.ended(job)) {
             gate.dies(gate.sent(job).worker);
+            if (!gate.acts<HashJob>().empty()) gate.hashed(job, poisons_);
             comes_up();
         }
         ASSERT_EQ(gate.ended(job), EndReason::poison);
@@ -63,6 +66,7 @@ TEST_F(Suspicion, BeginsWithTheThirdPoison) {
 
 TEST_F(Suspicion, LetsEachJobRideAlone) {
     poison(), poison(), poison();
+    answer_honest_job();
     const JobId first = gate.queue_job({.client = 1});
     EXPECT_THAT(gate.deeds(), Contains("suspect " + gate.name(first)));
     ASSERT_TRUE(gate.is_running(first));
@@ -82,7 +86,8 @@ TEST_F(Suspicion, EndsAfterTenMinutesWithoutAPoison) {
     EXPECT_TRUE(gate.client(1).is_suspected);
     gate.pass(36s);
     EXPECT_FALSE(gate.client(1).is_suspected);
-    gate.queue_job({.client = 1});
+    answer_honest_job();
+    gate.ends(gate.queue_job({.client = 1}));
     EXPECT_THAT(gate.acts<ReportSuspect>(), IsEmpty());
     poison();
     EXPECT_FALSE(gate.client(1).is_suspected) << "it takes three again";
@@ -91,6 +96,7 @@ TEST_F(Suspicion, EndsAfterTenMinutesWithoutAPoison) {
 TEST_F(Suspicion, LastsLongerWithEachPoison) {
     poison(), poison(), poison();
     gate.pass(8min);
+    answer_honest_job();
     poison();
     gate.pass(9min);
     EXPECT_TRUE(gate.client(1).is_suspected);
@@ -104,14 +110,54 @@ TEST_F(Suspicion, NeedsPoisonsWithinTenMinutes) {
 TEST_F(Suspicion, IsForgottenWithTheClient) {
     poison(), poison(), poison();
     gate.tell(ClientForgotten{ClientId{1}});
+    answer_honest_job();
     gate.queue_job({.client = 1});
     EXPECT_THAT(gate.acts<ReportSuspect>(), IsEmpty());
 }
 
-TEST_F(Suspicion, SparesTheOnlyClient) {
-    gate.tell(ClientForgotten{ClientId{2}});
+TEST_F(Suspicion, MattersOnlyWhileAnotherClientUsesThePool) {
     poison(), poison(), poison();
+    answer_honest_job();
+    gate.pass(1min);
+    gate.ends(gate.queue_job({.client = 1}));
+    EXPECT_THAT(gate.acts<ReportSuspect>(), IsEmpty()) << "there is nobody else to protect";
+    answer_honest_job();
+    const JobId next = gate.queue_job({.client = 1});
+    EXPECT_THAT(gate.deeds(), Contains("suspect " + gate.name(next)));
+}
+
+TEST_F(Suspicion, DoesNotBeginIfEveryJobKillsItsWorker) {
+    for (const std::uint64_t client : {3U, 4U, 5U}) poison(client);
+    poison(), poison(), poison();
+    EXPECT_FALSE(gate.client(1).is_suspected) << "it is the model";
+}
+
+TEST_F(Suspicion, DoesNotBeginIfTheLaneMayBeTheCause) {
+    gate.tell(DrainAsked{LaneId{1}});
+    for (int i = 0; i < 4; ++i) poison();
+    EXPECT_FALSE(gate.client(1).is_suspected) << "both deaths of each were on lane 0";
+}
+
+TEST_F(Suspicion, EndsWithNewCode) {
+    poison(), poison(), poison();
+    gate.tell(RestartAsked{LaneId{0}});
     EXPECT_FALSE(gate.client(1).is_suspected);
+}
+
+TEST_F(Suspicion, LetsOneJobAtATimeRideAloneAlsoOfThoseThatAskForALane) {
+    poison(), poison(), poison();
+    answer_honest_job();
+    const JobId first = gate.queue_job({.lane = 0, .client = 1});
+    ASSERT_TRUE(gate.is_running(first));
+    EXPECT_TRUE(gate.lane(0).is_reserved);
+    const JobId second = gate.queue_job({.lane = 0, .client = 1});
+    const JobId shared = gate.queue_job({.client = 1});
+    const JobId third = gate.queue_job({.lane = 1, .client = 1});
+    EXPECT_TRUE(gate.is_queued(second) && gate.is_queued(shared) && gate.is_queued(third));
+    EXPECT_TRUE(gate.is_running(gate.queue_job({.client = 2})));
+    EXPECT_TRUE(gate.is_running(gate.queue_job({.lane = 1, .client = 2}))) << "it passes the third";
+    gate.ends(first);
+    EXPECT_EQ(gate.acts<ReportSuspect>().size(), 1U);
 }
 
 // ── jobs that fail ───────────────────────────────────────────────────────────────────────────────
@@ -140,6 +186,18 @@ TEST(FailStreak, OfTwoClientsIs) {
     fail_on_lane_0(gate, {1, 1, 2});
     EXPECT_EQ(gate.state(0), LaneState::backoff);
     EXPECT_EQ(gate.reason(0), Reason::failing_jobs);
+}
+
+TEST(FailStreak, OfOneClientIsIfNoOtherUsesThePool) {
+    Gate gate(distrusting());
+    gate.open();
+    const JobId good = gate.queue_job({.lane = 1, .client = 9});
+    gate.ends(good);
+    gate.pass(1min);
+    const JobId busy = gate.queue_job({.lane = 1, .client = 1});
+    for (int i = 0; i < 3; ++i) gate.ends(gate.queue_job({.client = 1}), Verdict::model_failed);
+    EXPECT_EQ(gate.state(0), LaneState::backoff);
+    gate.ends(busy);
 }
 
 TEST(FailStreak, WaitsForASecondClient) {

@@ -65,20 +65,51 @@ TEST(InvariantsOfClients, NoticeAClientWhoseJobsAreInDisorder) {
     EXPECT_EQ(waiting.stand.broken(), invariant::order);
 }
 
-TEST(InvariantsOfClients, NoticeAPinnedJobThatGoesOutOfTurn) {
+/// One lane, busy. A job of client 2 that wants the lane waits, then one of client 1 and another of
+/// client 2.
+struct WaitingAtLane {
+    WaitingAtLane() {
+        stand.open();
+        running = stand.queue_job(arrival_of(stand, 1));
+        stand.later(1ms);
+        pinned = stand.queue_job(pinned_arrival());
+        stand.later(1ms);
+        shared = stand.queue_job(arrival_of(stand, 1));
+        pinned_later = stand.queue_job(pinned_arrival());
+        stand.later(1ms);
+    }
+
+    JobArrived pinned_arrival() {
+        JobArrived arrived = arrival_of(stand, 2);
+        arrived.lane_wanted = LaneId{0};
+        return arrived;
+    }
+
+    /// Lets the end of the first job send this one, and returns which invariant was broken.
+    std::string broken_by(JobId sent) {
+        stand.tamper(stand.end_of(running), [&](Turn& turn) { turn.the<SendJob>().job = sent; });
+        return std::string(stand.broken());
+    }
+
     Stand stand;
-    stand.open();
-    const JobId running = stand.queue_job(arrival_of(stand, 1));
-    stand.queue_job(arrival_of(stand, 1));
-    JobArrived pinned = arrival_of(stand, 2);
-    pinned.lane_wanted = LaneId{0};
-    const JobId first = stand.queue_job(pinned);
-    pinned.ticket = Ticket{99};
-    const JobId second = stand.queue_job(pinned);
-    stand.tell(stand.end_of(running));
-    ASSERT_EQ(stand.broken(), "");
-    stand.tamper(stand.end_of(first), [&](Turn& turn) { turn.the<SendJob>().job = second; });
-    EXPECT_EQ(stand.broken(), invariant::turns);
+    JobId running, pinned, shared, pinned_later;
+};
+
+TEST(InvariantsOfClients, NoticeAJobThatGoesBeforeAPinnedOneWhoseTurnItIs) {
+    EXPECT_EQ(WaitingAtLane().broken_by(WaitingAtLane().shared), invariant::turns);
+}
+
+TEST(InvariantsOfClients, NoticeAPinnedJobThatGoesBeforeAnotherOfItsClient) {
+    EXPECT_EQ(WaitingAtLane().broken_by(WaitingAtLane().pinned_later), invariant::order);
+}
+
+TEST(InvariantsOfClients, NoticeAPinnedJobThatGoesOutOfTurn) {
+    WaitingAtLane waiting;
+    waiting.stand.tell(waiting.stand.end_of(waiting.running));
+    ASSERT_EQ(waiting.stand.broken(), "");
+    waiting.stand.tamper(waiting.stand.end_of(waiting.pinned),
+                         [&](Turn& turn) { turn.the<SendJob>().job = waiting.pinned_later; });
+    EXPECT_EQ(waiting.stand.broken(), invariant::turns);
 }
 
 TEST(InvariantsOfClients, NoticeARefusalForWhatOthersHave) {
@@ -211,6 +242,7 @@ struct Suspected {
                 mend();
             }
         }
+        stand.tell(stand.end_of(stand.queue_job(arrival_of(stand, 2))));
     }
 };
 
