@@ -30,6 +30,7 @@ struct Answer::Ring {
     std::uint64_t written = 0;  // bytes written so far; used in the same way
     std::uint64_t writing = 0;  // bytes that are being written
     bool is_adopted = false;
+    std::uint64_t room = 0;  // what an adopted file takes: a sparse one less than its size
     bool is_reading = false;
     bool has_failed = false;  // a write failed: write no more until the reader has moved
 };
@@ -95,6 +96,7 @@ void Answer::adopt(UniqueFd file, std::uint64_t size) {
     ring_ = std::make_shared<Ring>();
     ring_->owner = this;
     ring_->file.adopt(std::move(file));
+    ring_->room = std::min(size, ring_->file.room());
     ring_->capacity = ring_->written = size;
     ring_->is_adopted = true;
     report_share();
@@ -273,10 +275,10 @@ void Answer::drop_empty_ring() {
 /// Must be called whenever the answer may take more or less room.
 void Answer::report_share() {
     AnswerShare share{.memory = front_.size() + back_.size()};
-    if (ring_ != nullptr) {
-        const std::uint64_t touched = ring_->written + ring_->writing;
-        (ring_->is_adopted ? share.passed : share.spooled) = std::min(touched, ring_->capacity);
-    }
+    if (ring_ != nullptr && ring_->is_adopted)
+        share.passed = ring_->room;
+    else if (ring_ != nullptr)
+        share.spooled = std::min(ring_->written + ring_->writing, ring_->capacity);
     account_.replace(share_, share);
 }
 

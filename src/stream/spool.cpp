@@ -35,6 +35,13 @@ SpoolFile::~SpoolFile() {
         close_in_background(std::move(file_));
 }
 
+std::uint64_t SpoolFile::room() const {
+    constexpr std::uint64_t block_size = 512;  // of st_blocks, whatever the file system
+    struct stat facts{};
+    if (!file_ || ::fstat(file_.get(), &facts) != 0) return 0;
+    return static_cast<std::uint64_t>(facts.st_blocks) * block_size;
+}
+
 /// Makes the file if there is none yet.
 int SpoolFile::make(const std::string& folder) {
     if (!file_) file_ = UniqueFd(make_unnamed(folder));

@@ -52,6 +52,8 @@ public:
     /// errno.
     [[nodiscard]] int copy_sealed(SpoolFile& copy, std::uint64_t size, std::size_t step);
     [[nodiscard]] int descriptor() const { return file_.get(); }
+    /// Returns how much room the file takes. Its holes take none. Does not block.
+    [[nodiscard]] std::uint64_t room() const;
 
 private:
     [[nodiscard]] int make(const std::string& folder);

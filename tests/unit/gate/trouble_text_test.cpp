@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "os/shortage.h"
+
 namespace turnpike {
 namespace {
 
@@ -18,6 +20,8 @@ struct Row {
     std::string_view without;   // without
     Audience first_audience;    // of what the worker said
 };
+
+const std::string no_descriptors = text_of(Shortage::descriptors);
 
 /// Every cause, with what everybody may read about it.
 const std::vector<Row> rows{
@@ -36,6 +40,7 @@ const std::vector<Row> rows{
      "the request's body could not be read back from the spool", Audience::admins},
     {Cause::body_not_stored, "its body could not be put into memory: how",
      "its body could not be put into memory", Audience::admins},
+    {Cause::shortage, no_descriptors, no_descriptors, Audience::admins},
     {Cause::worker_died, "its worker died: how", "its worker died", Audience::admins},
     {Cause::worker_ended, "its worker was ended: how", "its worker was ended", Audience::admins},
     {Cause::worker_gives_up, "its worker says that it can't go on",

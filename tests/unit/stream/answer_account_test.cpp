@@ -60,6 +60,7 @@ TEST(AnswerAccount, CountsTheSpoolFileAsLargeAsItIsUntilAllOfItIsRead) {
     EXPECT_EQ(fixture.reader.got, sent);
     EXPECT_EQ(fixture.account.held(), Bytes{0});
     EXPECT_EQ(fixture.account.spooled(), Bytes{0});
+    fixture.settle();  // the thread of the disk has let go of the file
     EXPECT_EQ(open_files(fixture.store.folder), 0) << "the disk has its room back";
 }
 
@@ -82,6 +83,18 @@ TEST(AnswerAccount, CountsAWorkersFileWholeUntilItsLastPieceIsRead) {
     EXPECT_EQ(open_files("/memfd:turnpike-test-account"), 0);
     fixture.read_all();
     EXPECT_EQ(fixture.account.held(), Bytes{0});
+}
+
+TEST(AnswerAccount, CountsNoHolesOfAWorkersFile) {
+    constexpr std::uint64_t size = std::uint64_t{1} << 40;
+    constexpr std::uint64_t page = 4096;
+    AnswerFixture fixture;
+    fixture.begin_flow();
+    UniqueFd file = file_with("a beginning");
+    ASSERT_EQ(::ftruncate(file.get(), size), 0);
+    fixture.answer->adopt(std::move(file), size);
+    EXPECT_LE(fixture.account.held(), Bytes{page});
+    EXPECT_GT(fixture.account.held(), Bytes{0});
 }
 
 TEST(AnswerAccount, GetsEverythingBackHoweverAnAnswerEnds) {

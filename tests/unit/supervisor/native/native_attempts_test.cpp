@@ -182,7 +182,7 @@ TEST(NativeAttempts, LetAMemberFailAloneWhoseBodyCannotBeSealed) {
     const FileSizeLimit limit(300);
     for (std::uint32_t i = 0; i < 3; ++i) stand.send(i, i, 3);
     stand.heard_job(2);
-    EXPECT_EQ(stand.verdict(1), Verdict::model_failed);
+    EXPECT_EQ(stand.verdict(1), Verdict::shortage);
     EXPECT_EQ(stand.exchange(1).attempt.trouble.cause, Cause::body_not_stored);
     EXPECT_NE(stand.exchange(1).attempt.trouble.told, "");
     ASSERT_EQ(stand.peer.jobs.size(), 2U);
@@ -203,7 +203,7 @@ TEST(NativeAttempts, FailAJobAloneWhoseBodyCannotBeSealed) {
         stand.send(0);
         EXPECT_TRUE(stand.loop.run_until([&] { return stand.verdict(0).has_value(); }));
     }
-    EXPECT_EQ(stand.verdict(0), Verdict::model_failed);
+    EXPECT_EQ(stand.verdict(0), Verdict::shortage);
     EXPECT_EQ(exchange->answer.state(), AnswerState::none);
     EXPECT_THAT(stand.attempts.aboard(), IsEmpty());
     stand.peer.hear();
