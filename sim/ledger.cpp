@@ -174,7 +174,7 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     KnownPool& pool = pool_of(worker);
     KnownLane& lane = lane_of(worker);
     if (job.state == JobState::queued) {
-        take_turn_of(job);
+        take_turn_of(job, lane);
         leave_queue(job);
     } else if (job.state == JobState::arriving) {
         count_arriving(job, -1);

@@ -150,10 +150,10 @@ struct Ledger {
     [[nodiscard]] static bool has_next(const KnownPool& pool);
     void enter_line(KnownJob& job);
     void leave_line(const KnownJob& job);
-    /// The job leaves its queue, for a slot or to ride alone: its client has its turn.
-    void take_turn_of(const KnownJob& job);
+    /// The job leaves its queue, for a slot of this lane or to ride alone: its client has its turn.
+    void take_turn_of(const KnownJob& job, const KnownLane& lane);
     /// Nobody may have several turns while another client of its level waits for one.
-    void count_turn_ahead_of_others(const KnownJob& job);
+    void count_turn_ahead_of_others(const KnownJob& job, const KnownLane& lane);
     /// Returns the first job of the lane's own queue, or nullptr if none may go.
     [[nodiscard]] KnownJob* next_pinned(const KnownLane& lane);
     /// Objects if another job should go to the lane.

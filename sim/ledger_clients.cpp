@@ -144,14 +144,17 @@ void Ledger::leave_line(const KnownJob& job) {
     if (--line.turns[job.level].jobs == 0) line.went_ahead.clear();
 }
 
-void Ledger::count_turn_ahead_of_others(const KnownJob& job) {
+void Ledger::count_turn_ahead_of_others(const KnownJob& job, const KnownLane& lane) {
     const auto highest = [](const KnownLine& line) {
         std::size_t level = Priority::levels;
         while (level > 0 && line.turns[level - 1].jobs == 0) --level;
         return level;  // 0 if it has no job
     };
     KnownPool& pool = pools[job.pool.value];
-    const std::size_t own = std::max<std::size_t>(highest(line_of(job)), job.level + 1U);
+    std::size_t own = std::max<std::size_t>(highest(line_of(job)), job.level + 1U);
+    for (const QueueKey& key : lane.queue)  // its turn may come by any of its jobs
+        if (const KnownJob& other = *find(key.job); other.client == job.client)
+            own = std::max<std::size_t>(own, other.level + 1U);
     for (auto& [id, other] : pool.lines) {
         if (id == job.client || !other.lone_job.is_none() || highest(other) < own) continue;
         if (++other.went_ahead[job.client] > 1)
@@ -161,9 +164,9 @@ void Ledger::count_turn_ahead_of_others(const KnownJob& job) {
     line_of(job).went_ahead.clear();
 }
 
-void Ledger::take_turn_of(const KnownJob& job) {
+void Ledger::take_turn_of(const KnownJob& job, const KnownLane& lane) {
     if (job.queue == &pools[job.pool.value].alone || job.key.entry == Entry::retry) return;
-    count_turn_ahead_of_others(job);
+    count_turn_ahead_of_others(job, lane);
     KnownLine& line = line_of(job);
     line.latest_turn = now;
     for (KnownTurn& place : line.turns) place.number = ++turns_given, place.since = now;
@@ -209,7 +212,7 @@ void Ledger::settle_suspects() {
         if (job == nullptr || !objection_to_order(*job, lane).is_none()) return;
         apart_now.erase(apart_now.begin());
         KnownPool& pool = pools[job->pool.value];
-        take_turn_of(*job);
+        take_turn_of(*job, lane);
         if (job->queue == &line_of(*job).jobs) leave_line(*job);
         line_of(*job).lone_job = job->id;
         job->queue->erase(job->key);
@@ -250,7 +253,7 @@ bool Ledger::has_room_for_growth() {
     const KnownJob& job = *find(growth->job);
     return has_room({.whole = settings.bytes_max.count,
                      .taken = bytes,
-                     .own = clients[job.client].bytes,
+                     .own = clients[job.client].bytes - job.bytes,
                      .clients = clients_sharing(job.client),
                      .amount = std::max(growth->total, job.bytes) - job.bytes});
 }

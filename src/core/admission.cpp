@@ -45,10 +45,13 @@ bool may_upload(const State& s, const ClientState& client) {
     return uploads.has_room_in_share(1, client.uploads, sharing_with(s, client));
 }
 
-bool has_room_for(const State& s, const ClientState& client, Bytes bytes) {
+/// True if the client may hold so many more bytes for a job that holds `of_this` already. A single body
+/// may be larger than a share.
+bool has_room_for(const State& s, const ClientState& client, Bytes more, Bytes of_this = {}) {
     const Common held{.whole = s.settings.bytes_max.count, .taken = s.bytes_held.count};
-    if (held.is_open_to_all(bytes.count)) return true;
-    return held.has_room_in_share(bytes.count, client.bytes.count, sharing_with(s, client));
+    if (held.is_open_to_all(more.count)) return true;
+    const Bytes of_others = client.bytes - of_this;
+    return held.has_room_in_share(more.count, of_others.count, sharing_with(s, client));
 }
 
 bool has_place_at_lane(const State& s, LaneId wanted, const Line& line) {
@@ -145,7 +148,7 @@ bool make_room(State& s, Job& job, Bytes more) {
     }
     const bool is_hopeless = job.bytes + more > s.settings.bytes_max;
     if (is_hopeless) job::end(s, job, EndReason::bytes_full);
-    while (!is_hopeless && !has_room_for(s, client, more)) {
+    while (!is_hopeless && !has_room_for(s, client, more, job.bytes)) {
         Job& slowest = find_upload_to_end(s, job);
         const bool is_this = &slowest == &job;
         job::end(s, slowest, is_this ? EndReason::bytes_full : EndReason::crowded_out);

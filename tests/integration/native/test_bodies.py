@@ -97,7 +97,7 @@ class Limits(HugeCase):
         self.assert_all_is_freed(gate)
 
     def test_bodies_that_wait_for_the_lane_are_counted(self):
-        gate = self.open()
+        gate = self.open(queue={"bytes_max": f"{4 * LARGE + LARGE // 2}B"})
         marks = self.marks("started", "wait_for")
         first = self.upload(gate, "/hold", LARGE, **marks)
         wait_until(lambda: os.path.exists(marks["started"]), "the job is aboard")
@@ -105,7 +105,8 @@ class Limits(HugeCase):
         gate.wait_queued(3)
         self.assertEqual(self.held(gate), 4 * LARGE)
         self.assertAlmostEqual(self.memory_in(gate), 4 * LARGE, delta=MIB)
-        self.assert_problem(gate.ask("POST", "/digest", bytes(64)), 429, "bytes-full")
+        one_more = self.connect(gate).send(self.head("/digest", LARGE))
+        self.assert_problem(one_more.answer(), 429, "bytes-full")
         open(marks["wait_for"], "x").close()
         for client in (first, *waiting):
             self.assertEqual(client.answer().json()["digest"], digest(LARGE))

@@ -98,6 +98,17 @@ TEST(Shares, RefuseWhatCanNotFitBeforeItIsSent) {
     EXPECT_EQ(gate.refusal(), std::nullopt) << "of the first only one MiB has come";
 }
 
+TEST(Shares, LetOneBodyBeLargerThanAShare) {
+    Settings settings = settings_with({{.lanes = 1}});
+    settings.bytes_max = mebibytes(10);
+    Gate gate(settings);
+    const JobId job = gate.arrive({.bytes = mebibytes(10), .client = 1});
+    for (const std::uint64_t size : {5U, 9U, 10U}) gate.tell(BodyGrew{job, mebibytes(size)});
+    EXPECT_EQ(gate.view().bytes_held, mebibytes(10));
+    gate.tell(BodyCompleted{job, mebibytes(10)});
+    EXPECT_TRUE(gate.is_queued(job));
+}
+
 /// Client 1 has two uploads of four MiB each, and the first is slower. Client 2 has one of one MiB.
 struct FullGate {
     Gate gate;
