@@ -71,7 +71,7 @@ struct KnownLine {
     std::uint64_t pinned = 0;  // jobs that arrive or are queued, and want a lane
     Instant latest_turn = Instant::min();
     JobId lone_job;                    // until it ends, the line takes no turns; mostly none
-    Instant seen_at = Instant::min();  // when a job was last queued or sent
+    Instant seen_at = Instant::min();  // when a job was last queued
     std::map<ClientId, std::uint32_t>
         went_ahead;  // turns of others since its own, or since it came
 };

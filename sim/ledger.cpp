@@ -179,7 +179,6 @@ void Ledger::ride(KnownJob& job, KnownWorker& worker, const SendJob& send) {
     } else if (job.state == JobState::arriving) {
         count_arriving(job, -1);
     }
-    if (!job.is_aside) saw_client_of(job);
     if (job.state != JobState::running)
         ++pool.running, pool.running_asides += job.is_aside ? 1U : 0U;
     job.state = JobState::running;

@@ -78,9 +78,7 @@ Job* take_next(State& s, Lane& lane) {
         const bool rides_alone = is_fresh && s.must_ride_alone(line);
         rides_alone ? job::set_apart(s, *job, lane) : job::dequeue(s, *job);
         if (is_fresh) pool.rounds.had_turn(line, s.now);
-        if (rides_alone) continue;
-        pool.recent_clients.saw(line.client->id, s.now);
-        return job;
+        if (!rides_alone) return job;
     }
     return nullptr;
 }
@@ -197,7 +195,6 @@ void send_alone(State& s, Lane& lane, Job& job) {
         ++worker.asides;
     } else {
         job::dequeue(s, job);
-        s.pool_of(lane).recent_clients.saw(job.line->client->id, s.now);
         CHECK(!worker.slots_idle.empty());
         slot = worker.slots_idle.back();
         worker.slots_idle.pop_back();

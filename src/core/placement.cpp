@@ -53,8 +53,8 @@ void end_all(State& s, Rounds& rounds) {
     while (Job* job = rounds.any()) job::end(s, *job, EndReason::no_lane);
 }
 
-/// Sends the jobs that want a certain lane, or ends them if that lane is off.
-void dispatch_wanted(State& s, Pool& pool) {
+/// Ends the jobs that want a lane which is off. With them, clients may get their turns back.
+void end_wanted(State& s, Pool& pool) {
     Job* next = nullptr;
     for (Job* job = pool.lone_riders.first(Duration::zero()); job != nullptr; job = next) {
         next = job->links.after;
@@ -62,6 +62,11 @@ void dispatch_wanted(State& s, Pool& pool) {
     }
     s.each_lane(pool, [&](Lane& lane) {
         if (lane.mode != LaneMode::on) end_all(s, lane.queue);
+    });
+}
+
+void dispatch_wanted(State& s, Pool& pool) {
+    s.each_lane(pool, [&](Lane& lane) {
         while (!lane.queue.empty() && is_open(pool, lane))
             if (!attempt::send_next(s, lane)) break;
     });
@@ -193,6 +198,7 @@ void dispatch(State& s, Pool& pool) {
         end_all(s, pool.rounds);
         end_all(s, pool.lone_riders);
     }
+    if (pool.queued_for_lanes > 0) end_wanted(s, pool);
     if (!pool.lone_riders.empty() || pool.lanes_reserved > 0) dispatch_lone_riders(s, pool);
     while (pool.rounds.has_next()) {
         Lane* lane = choose(s, pool);

@@ -9,7 +9,7 @@ namespace turnpike {
 
 class RecentClients {
 public:
-    /// Must be called when a job of the client is queued or sent.
+    /// Must be called when a job of the client is queued.
     void saw(ClientId client, Instant now) {
         if (client != latest_) {
             another_at_ = latest_at_;
