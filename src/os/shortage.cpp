@@ -18,6 +18,11 @@ Shortage shortage_behind(int error) {
     }
 }
 
+Shortage shortage_behind_connect(int error) {
+    if (error == EAGAIN) return Shortage::none;
+    return error == EADDRNOTAVAIL ? Shortage::ports : shortage_behind(error);
+}
+
 std::string text_of(Shortage shortage) {
     switch (shortage) {
         case Shortage::none: return "";
@@ -32,6 +37,9 @@ std::string text_of(Shortage shortage) {
         case Shortage::processes:
             return "no more processes can be made: end some, or raise their limit (ulimit -u, or "
                    "TasksMax= of Turnpike's service)";
+        case Shortage::ports:
+            return "no TCP port of this machine is left for another connection: end what holds "
+                   "them (ss -tan), or widen net.ipv4.ip_local_port_range";
     }
     return "";
 }
