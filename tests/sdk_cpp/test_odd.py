@@ -2,6 +2,7 @@
 """The C++ SDK keeps the protocol even if the model misbehaves. ODD_MODEL is a worker built from odd_model.cpp."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import unittest
@@ -45,6 +46,18 @@ class Odd(unittest.TestCase):
         self.failed(b"/framing", "exception", "std::invalid_argument", "not allowed (Content-Length")
         for path in (b"/injected", b"/injected%20type", b"/injected%20stream"):
             self.failed(path, "exception", "std::invalid_argument", "malformed")
+
+    def test_an_aside_for_which_no_thread_can_be_started_fails_alone(self):
+        pid = self.gate.process.pid
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        few = pages * os.sysconf("SC_PAGE_SIZE") + (4 << 20)  # a thread needs 8 MiB for its stack
+        resource.prlimit(pid, resource.RLIMIT_AS, (few, resource.RLIM_INFINITY))
+        for _ in range(3):
+            refused = self.gate.ask(b"", method=b"GET", target=b"/events", purpose=2).failed
+            self.assertEqual(refused.why, "exception")
+            self.assertIn("no thread could be started for this aside", refused.message)
+        resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.assertIsNone(self.gate.ask(b"", method=b"GET", target=b"/events", purpose=2).failed)
 
     def test_other_methods_of_predict_are_told_what_it_takes(self):
         for path in (b"/predict", b"/?a=1"):
