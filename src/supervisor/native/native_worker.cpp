@@ -42,6 +42,7 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
                  .worker = worker_,
                  .link = link_,
                  .conversation = conversation_,
+                 .has_gpu = !lane.plan.gpus.empty(),
                  .first_job_took = [this](Duration time) { process_.first_job_took(time); }}),
       proof_({.deps = deps,
               .process = process_,
