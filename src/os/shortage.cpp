@@ -7,7 +7,8 @@ namespace turnpike {
 
 Shortage shortage_behind(int error) {
     switch (error) {
-        case EMFILE: return Shortage::descriptors;
+        case EMFILE:
+        case ETOOMANYREFS: return Shortage::descriptors;  // too many are on their way
         case ENFILE: return Shortage::files_of_machine;
         case ENOMEM:
         case ENOBUFS: return Shortage::memory;

@@ -37,7 +37,7 @@ NativeWorker::NativeWorker(WorkerDeps& deps, ProcessDeps& process_deps, const St
       started_lane_(lane),
       process_(deps, process_deps, start, lane, *this),
       hello_alarm_(deps.alarms),
-      link_(deps.loop, deps.wakeups, *this),
+      link_(deps.loop, deps.wakeups, deps.alarms, *this),
       attempts_({.deps = deps,
                  .worker = worker_,
                  .link = link_,

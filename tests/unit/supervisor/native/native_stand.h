@@ -41,7 +41,7 @@ struct NativeStand final : Disk, FrameLinkUser {
                         act(event);
                     }};
     std::unique_ptr<FrameLink> link =
-        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), *this);
+        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), alarms, *this);
     wire::Conversation conversation;
     enum class Lane : std::uint8_t { cpu, gpu };
     const bool has_gpu;
