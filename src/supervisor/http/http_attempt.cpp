@@ -26,12 +26,12 @@ Verdict verdict_of(Break why) {
         case Break::no_link:
         case Break::stranger: return Verdict::undelivered;
         case Break::shortage:
-        case Break::no_port: return Verdict::shortage;
+        case Break::no_port:
+        case Break::unreadable: return Verdict::shortage;  // our own disk
         case Break::stale: return Verdict::stale;
         case Break::missing:
         case Break::truncated:
-        case Break::malformed:
-        case Break::unreadable: return Verdict::broken;
+        case Break::malformed: return Verdict::broken;
     }
     return Verdict::broken;
 }

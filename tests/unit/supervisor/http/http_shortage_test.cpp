@@ -38,6 +38,24 @@ TEST(HttpShortage, OfAJobEndsTheJobAndIsNoBrokenLink) {
     }
 }
 
+TEST(HttpShortage, OfADiskThatDoesNotGiveABodyBackIsNoBrokenLink) {
+    Stand stand;
+    stand.come_up();
+    stand.remove_folder();
+    ExchangePtr exchange = stand.exchanges.open(JobId{1});
+    exchange->method = "POST";
+    exchange->target = "/predict";
+    exchange->answer.set_reader(&stand.reader);
+    exchange->body.append(stand.store, std::string(10 * stand.store.memory_max, 'x'), [](int) {});
+    stand.settle();
+    stand.worker->send({.worker = stand.order.worker, .job = {1}, .attempt = {101}});
+    const auto peer = stand.accept();
+    stand.settle();
+    EXPECT_TRUE(peer->is_closed);
+    EXPECT_EQ(stand.last<AttemptEnded>().verdict, Verdict::shortage);
+    EXPECT_EQ(exchange->attempt.trouble.cause, Cause::body_unreadable);
+}
+
 TEST(HttpShortage, OfAProbeIsNoAnswerAndNoSilence) {
     for (const Lack& lack : lacks) {
         Stand stand;
