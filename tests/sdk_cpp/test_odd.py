@@ -102,6 +102,17 @@ class Odd(unittest.TestCase):
                 with self.subTest(kind, why=why):
                     self.assertEqual(gate.ask(b"", target=b"/kind?" + kind.encode()).failed.why, why)
 
+    def test_no_words_change_how_any_kind_of_exception_is_judged(self):
+        words = ["", *json.loads((KIT / "gpu_errors.json").read_text()), "gpu is lost", "CUDA out of memory", "c10::OutOfMemoryError",
+                 "turnpike::Unhealthy", "rmm::out_of_memory", "\n\r\u202e CUDA error 700"]
+        kinds = ["unhealthy", "out_of_memory", "torch", "subclass", "host", "runtime", "logic", "system", "string", "bad_input", "non_finite"]
+        for gate in (self.with_gpu(), self.gate):
+            for kind in [nest * "nested-" + kind for kind in kinds for nest in range(3)]:
+                whys = {gate.ask(text.encode(), target=b"/kind?" + kind.encode()).failed.why for text in words}
+                self.assertEqual(len(whys), 1, (kind, whys))
+                if gate is self.gate:
+                    self.assertNotIn("out_of_memory", whys)
+
     def test_events_are_framed_line_by_line(self):
         job = self.get(b"/events")
         self.assertEqual(bytes(job.body), b"data: {}\n\nevent: poem\ndata: two\ndata: lines\n\n")
