@@ -193,6 +193,10 @@ public:
             worker->proof.number != e.proof)
             return;
         KnownProof& proof = worker->proof;
+        if (e.verdict == ProofVerdict::not_sent) {
+            proof.sent = to_.now;  // it is still under way
+            return;
+        }
         proof.run = ProofRun::none;
         worker->idle_since = to_.now;
         if (e.verdict == ProofVerdict::failed) return fail_proof(*worker);

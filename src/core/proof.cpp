@@ -77,6 +77,11 @@ void failed(State& s, Worker& worker) {
     reload::proof_failed(s, pool, generation);
 }
 
+/// Gives the worker the whole `proof_timeout` from now on.
+void give_time(State& s, Worker& worker) {
+    s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.proof_timeout));
+}
+
 bool is_under_way(const Worker* worker) {
     return worker != nullptr && (worker->state == WorkerState::proving ||
                                  (worker->is_serving() && worker->hold == Hold::prove));
@@ -89,7 +94,7 @@ void begin(State& s, Worker& worker) {
     health::forget_probe(s, worker);
     worker.vote.reset();
     s.act(ProveWorker{worker.id, ++worker.proof});
-    s.timers.arm(worker.timer, later(s.now, s.pool_of(worker).settings.proof_timeout));
+    give_time(s, worker);
 }
 
 void ended(State& s, const ProofEnded& event) {
@@ -100,6 +105,7 @@ void ended(State& s, const ProofEnded& event) {
         case ProofVerdict::failed: return failed(s, *worker);
         case ProofVerdict::passed: s.lane_of(*worker).proofs_failed = 0; return passed(s, *worker);
         case ProofVerdict::grouped: passed(s, *worker); return vote(s, *worker, event.group);
+        case ProofVerdict::not_sent: return give_time(s, *worker);
     }
 }
 

@@ -132,6 +132,7 @@ std::string_view name_of(ProofVerdict value) {
         case ProofVerdict::passed: return "passed";
         case ProofVerdict::failed: return "failed";
         case ProofVerdict::grouped: return "grouped";
+        case ProofVerdict::not_sent: return "not_sent";
     }
     return "?";
 }

@@ -223,7 +223,12 @@ enum class Reason : std::uint8_t {
 
 /// The result of a proof. `grouped` is for pools with ProofKind::agree: the shell groups equal
 /// answers, the engine counts the votes.
-enum class ProofVerdict : std::uint8_t { passed, failed, grouped };
+enum class ProofVerdict : std::uint8_t {
+    passed,
+    failed,
+    grouped,   // the answer is compared with those of other lanes
+    not_sent,  // the gate was short of something and tries again; this says nothing about the worker
+};
 
 enum class ProbeVerdict : std::uint8_t {
     answered,

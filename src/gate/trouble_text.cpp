@@ -32,7 +32,8 @@ std::string sentence_of(const Trouble& trouble) {
             return "the request's body could not be read back from the spool";
         case Cause::body_not_stored:
             return with_details("its body could not be put into memory", trouble.told);
-        case Cause::shortage: return text_of(Shortage::descriptors);
+        case Cause::shortage:
+            return trouble.told.empty() ? text_of(Shortage::descriptors) : trouble.told;
         case Cause::worker_died: return with_details("its worker died", trouble.told);
         case Cause::worker_ended: return with_details("its worker was ended", trouble.told);
         case Cause::worker_gives_up: return "its worker says that it can't go on";

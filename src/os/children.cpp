@@ -81,7 +81,9 @@ void Children::chase() {
         if (!known_.contains(child)) ::kill(child, SIGKILL);
     const auto known = known_ | std::views::keys;
     const std::vector<pid_t> except(known.begin(), known.end());
-    const std::vector<ProcessFacts> strays = descendants_of(::getpid(), list_processes(), except);
+    const auto all = try_list_processes();
+    if (!all) return chase_later({});  // we can't see them, so they may all be there
+    const std::vector<ProcessFacts> strays = descendants_of(::getpid(), *all, except);
     for (const ProcessFacts& stray : strays) send_signal(stray.id, SIGKILL);
     reap();
     // A stray that ended while we listed processes may have left a child that is not in the list.

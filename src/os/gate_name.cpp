@@ -1,6 +1,7 @@
 #include "os/gate_name.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -11,7 +12,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <utility>
+
+#include "os/process.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 namespace {
@@ -56,17 +61,73 @@ std::string hash_of(std::string_view root) {
     return text.data();
 }
 
+/// A listening socket as /proc/net/unix lists it.
+struct ListedSocket {
+    std::string name;  // "@turnpike/…"
+    std::string link;  // what a descriptor of it links to: "socket:[4711]"
+};
+
+/// Reads lines such as "…: 00000002 00000000 00010000 0001 01 4711 @turnpike/…". Connections to a gate
+/// have lines of their own, which end the same, but do not listen.
+std::vector<ListedSocket> listening_sockets() {
+    constexpr std::string_view listens = "00010000";  // the flag __SO_ACCEPTCON
+    std::vector<ListedSocket> found;
+    std::ifstream table("/proc/net/unix");
+    for (std::string line; std::getline(table, line);) {
+        std::istringstream words(line);
+        std::string number, references, protocol, flags, type, state, inode, name;
+        words >> number >> references >> protocol >> flags >> type >> state >> inode;
+        std::getline(words >> std::ws, name);
+        if (flags == listens && name.starts_with(prefix_of_user()))
+            found.push_back({.name = name, .link = "socket:[" + inode + ']'});
+    }
+    std::ranges::sort(found, {}, &ListedSocket::name);
+    return found;
+}
+
+/// True if the process belongs to this user and has the socket open.
+bool holds(const ProcessId& process, std::string_view link) {
+    namespace fs = std::filesystem;
+    const std::string folder = "/proc/" + std::to_string(process.pid);
+    struct stat facts{};
+    if (::stat(folder.c_str(), &facts) != 0 || facts.st_uid != ::geteuid()) return false;
+    std::error_code error;
+    for (fs::directory_iterator at(folder + "/fd", error), end; !error && at != end;
+         at.increment(error)) {
+        std::error_code is_closed;
+        if (fs::read_symlink(at->path(), is_closed) == link) return true;
+    }
+    return false;
+}
+
+/// Returns the process of this user that has the socket open; if there are several, the oldest.
+std::optional<pid_t> holder_of(std::string_view link) {
+    std::optional<ProcessId> oldest;
+    for (const ProcessFacts& process : list_processes())
+        if ((!oldest || process.id.start < oldest->start) && holds(process.id, link))
+            oldest = process.id;
+    return oldest ? std::optional(oldest->pid) : std::nullopt;
+}
+
+/// Returns the process of this user that listens there. A gate that is stopped, or that has too much to
+/// do, accepts no connection when its queue is full; it lives nevertheless, and so does one that we
+/// can't ask for want of descriptors.
+std::optional<pid_t> process_behind(const ListedSocket& socket) {
+    if (const UniqueFd connection = connect_unix(socket.name)) return listener_of(connection.get());
+    const bool is_there = errno == EAGAIN || shortage_behind(errno) != Shortage::none;
+    return is_there ? holder_of(socket.link) : std::nullopt;
+}
+
 /// Returns the gate that listens at this abstract name.
-std::optional<NamedGate> gate_at(const std::string& socket) {
-    const std::string rest = socket.substr(prefix_of_user().size());
+std::optional<NamedGate> gate_at(const ListedSocket& socket) {
+    const std::string rest = socket.name.substr(prefix_of_user().size());
     const std::size_t slash = rest.find('/');
     if (slash == std::string::npos) return std::nullopt;
-    const UniqueFd connection = connect_unix(socket);
-    const auto pid = connection ? listener_of(connection.get()) : std::nullopt;
+    const auto pid = process_behind(socket);
     if (!pid) return std::nullopt;
     return NamedGate{.root = rest.substr(0, slash),
                      .name = rest.substr(slash + 1),
-                     .socket = socket,
+                     .socket = socket.name,
                      .pid = *pid};
 }
 
@@ -77,16 +138,8 @@ std::string abstract_name(std::string_view root, std::string_view gate) {
 }
 
 std::vector<NamedGate> named_gates() {
-    std::vector<std::string> sockets;
-    std::ifstream table("/proc/net/unix");
-    for (std::string line; std::getline(table, line);)
-        if (const std::size_t at = line.find(prefix_of_user()); at != std::string::npos)
-            sockets.push_back(line.substr(at));
-    std::ranges::sort(sockets);  // connections to a gate have lines of their own
-    const auto [first, last] = std::ranges::unique(sockets);
-    sockets.erase(first, last);
     std::vector<NamedGate> gates;
-    for (const std::string& socket : sockets)
+    for (const ListedSocket& socket : listening_sockets())
         if (auto gate = gate_at(socket)) gates.push_back(*std::move(gate));
     return gates;
 }

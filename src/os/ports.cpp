@@ -54,33 +54,74 @@ Range port_range() {
     return {.first = std::min(range.first, range.last), .last = range.last};
 }
 
-bool is_free_v4(std::uint16_t port) {
+using IsFree = std::expected<bool, Shortage>;
+
+IsFree is_free_v4(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
-    return socket &&
-           ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    if (socket &&
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+        return true;
+    const Shortage shortage = shortage_behind(errno);
+    return shortage == Shortage::none ? IsFree(false) : std::unexpected(shortage);
 }
 
 /// True if the port is free for IPv6, also if this machine has no IPv6.
-bool is_free_v6(std::uint16_t port) {
+IsFree is_free_v6(std::uint16_t port) {
     const UniqueFd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int only = 1;
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(port);
-    if (!socket || ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) != 0)
+    if (socket && ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) == 0 &&
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
         return true;
-    return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-           errno != EADDRINUSE;
+    const Shortage shortage = shortage_behind(errno);
+    return shortage == Shortage::none ? IsFree(errno != EADDRINUSE) : std::unexpected(shortage);
 }
+
+/// Reads files of /proc, and notes if a shortage of ours kept it from one. Then what it did not see
+/// may be there nevertheless.
+class ProcReader {
+public:
+    /// Returns an empty text if the file can't be read.
+    std::string text(const std::string& path) {
+        std::optional<std::string> text = read_file(path);
+        if (!text) note(errno);
+        return std::move(text).value_or("");
+    }
+    std::vector<ProcessFacts> processes() {
+        auto listed = try_list_processes();
+        if (listed) return *std::move(listed);
+        shortage_ = listed.error();
+        return {};
+    }
+    /// Must be called with errno after a failure.
+    void note(int error) {
+        if (shortage_ == Shortage::none) shortage_ = shortage_behind(error);
+    }
+    [[nodiscard]] bool is_short() const { return shortage_ != Shortage::none; }
+    [[nodiscard]] PortStatus unknown() const {
+        return {.holder = PortStatus::Holder::unknown, .shortage = shortage_};
+    }
+
+private:
+    Shortage shortage_ = Shortage::none;
+};
 
 std::string_view next_word(std::string_view& line) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     const std::string_view word = line.substr(0, line.find(' '));
     line.remove_prefix(word.size());
     return word;
+}
+
+std::string_view next_line(std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line;
 }
 
 /// `local` is an address of /proc/net/tcp. The kernel writes addresses as words in the machine's
@@ -93,12 +134,10 @@ bool is_loopback(std::string_view local, Protocol protocol) {
 }
 
 /// Reads lines such as "0: 0100007F:1F90 00000000:0000 0A …inode…"; 0A means LISTEN.
-void append_listeners(const char* path, Protocol protocol, std::vector<Listener>& listeners) {
-    std::ifstream file(path);
-    std::string text;
-    std::getline(file, text);
-    while (std::getline(file, text)) {
-        std::string_view line = text;
+void append_listeners(std::string_view table, Protocol protocol, std::vector<Listener>& listeners) {
+    next_line(table);
+    while (!table.empty()) {
+        std::string_view line = next_line(table);
         next_word(line);
         const std::string_view local = next_word(line);
         next_word(line);
@@ -116,22 +155,24 @@ void append_listeners(const char* path, Protocol protocol, std::vector<Listener>
     }
 }
 
-std::vector<Listener> all_listeners() {
+std::vector<Listener> all_listeners(ProcReader& proc) {
     std::vector<Listener> listeners;
-    append_listeners("/proc/net/tcp", Protocol::ipv4, listeners);
-    append_listeners("/proc/net/tcp6", Protocol::ipv6, listeners);
+    append_listeners(proc.text("/proc/net/tcp"), Protocol::ipv4, listeners);
+    append_listeners(proc.text("/proc/net/tcp6"), Protocol::ipv6, listeners);
     return listeners;
 }
 
 /// Appends the sockets that a process has open. Returns false if we may not see them.
-bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
+bool append_sockets(ProcReader& proc, pid_t pid, std::set<Inode>& sockets) {
     constexpr std::string_view prefix = "socket:[";
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+    if (!folder) proc.note(errno);
     while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
         std::array<char, 64> text{};
         const ssize_t size =
             ::readlink((path + '/' + entry->d_name).c_str(), text.data(), text.size());
+        if (size < 0) proc.note(errno);
         if (size <= 0) continue;
         const std::string_view link(text.data(), static_cast<std::size_t>(size));
         if (!link.starts_with(prefix)) continue;
@@ -142,12 +183,12 @@ bool append_sockets(pid_t pid, std::set<Inode>& sockets) {
 }
 
 /// Returns the effective user of a process. Nullopt if the process is gone.
-std::optional<uid_t> user_of(pid_t pid) {
-    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-    for (std::string line; std::getline(status, line);) {
-        if (!line.starts_with("Uid:")) continue;
-        std::ranges::replace(line, '\t', ' ');
-        std::string_view words = line;
+std::optional<uid_t> user_of(ProcReader& proc, pid_t pid) {
+    std::string status = proc.text("/proc/" + std::to_string(pid) + "/status");
+    std::ranges::replace(status, '\t', ' ');
+    for (std::string_view left = status; !left.empty();) {
+        std::string_view words = next_line(left);
+        if (!words.starts_with("Uid:")) continue;
         next_word(words), next_word(words);  // skip "Uid:" and the real user
         return leading_number<uid_t>(next_word(words));
     }
@@ -164,11 +205,11 @@ struct Tree {
     }
 };
 
-Tree tree_of(pid_t root, const std::vector<ProcessFacts>& all) {
+Tree tree_of(ProcReader& proc, pid_t root, const std::vector<ProcessFacts>& all) {
     Tree tree;
     for (const ProcessFacts& process : descendants_of(root, all)) {
-        if (append_sockets(process.id.pid, tree.sockets)) continue;
-        if (const auto user = user_of(process.id.pid)) tree.hidden.insert(*user);
+        if (append_sockets(proc, process.id.pid, tree.sockets)) continue;
+        if (const auto user = user_of(proc, process.id.pid)) tree.hidden.insert(*user);
     }
     return tree;
 }
@@ -185,18 +226,11 @@ std::string name_of(const ProcessFacts& process) {
     return process.name + " (pid " + std::to_string(process.id.pid) + ")";
 }
 
-/// False if there are no descriptors for the files that look_at_port() reads. It would take files
-/// that can't be opened for empty ones.
-bool can_look() {
-    const UniqueFd folder(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const UniqueFd file(::open("/proc/net/tcp", O_RDONLY | O_CLOEXEC));
-    return (folder && file) || shortage_behind(errno) == Shortage::none;
-}
-
 std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
+    ProcReader proc;  // of its own: a stranger is one even if we can't find its name
     for (const ProcessFacts& process : all) {
         std::set<Inode> sockets;
-        append_sockets(process.id.pid, sockets);
+        append_sockets(proc, process.id.pid, sockets);
         if (sockets.contains(inode)) return name_of(process);
     }
     return "another process";
@@ -206,25 +240,28 @@ std::string holder_of(Inode inode, const std::vector<ProcessFacts>& all) {
 
 std::expected<std::uint16_t, Shortage> choose_port(const std::set<std::uint16_t>& except,
                                                    std::uint64_t random) {
-    if (!UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)))
-        if (const Shortage shortage = shortage_behind(errno); shortage != Shortage::none)
-            return std::unexpected(shortage);
     const Range range = port_range();
     const std::uint64_t count = range.last - range.first + 1;
     for (std::uint64_t i = 0; i < count; ++i) {
         const auto port = static_cast<std::uint16_t>(range.first + (random + i) % count);
-        if (!except.contains(port) && is_free_v4(port) && is_free_v6(port)) return port;
+        if (except.contains(port)) continue;
+        const IsFree v4 = is_free_v4(port);
+        const IsFree is_free = v4 && *v4 ? is_free_v6(port) : v4;
+        if (!is_free) return std::unexpected(is_free.error());
+        if (*is_free) return port;
     }
-    return std::unexpected(Shortage::none);
+    return std::unexpected(Shortage::ports);
 }
 
 PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
-    if (!can_look()) return {.holder = PortStatus::Holder::unknown};
-    const std::vector<Listener> listeners = all_listeners();
+    ProcReader proc;
+    const std::vector<Listener> listeners = all_listeners(proc);
+    if (proc.is_short()) return proc.unknown();
     const bool is_taken = std::ranges::find(listeners, port, &Listener::port) != listeners.end();
     if (!is_taken && look == PortLook::quick) return {};
-    const std::vector<ProcessFacts> all = list_processes();
-    const Tree tree = tree_of(root, all);
+    const std::vector<ProcessFacts> all = proc.processes();
+    const Tree tree = tree_of(proc, root, all);
+    if (proc.is_short()) return proc.unknown();
     PortStatus status;
     Side v4;
     Side v6;
@@ -242,7 +279,11 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
     if (v4.is_safe() || v6.is_safe()) {
         const Listener& ours = v4.is_safe() ? *v4.ours : *v6.ours;
         // A listener on [::] takes IPv4, too, unless it is IPv6 only. Then the IPv4 port is free.
-        const bool is_dual = ours.is_wildcard && v4.stranger == nullptr && !is_free_v4(port);
+        const IsFree is_v4_free =
+            ours.is_wildcard && v4.stranger == nullptr ? is_free_v4(port) : true;
+        if (!is_v4_free)
+            return {.holder = PortStatus::Holder::unknown, .shortage = is_v4_free.error()};
+        const bool is_dual = !*is_v4_free;
         status.holder = PortStatus::Holder::tree;
         status.protocol = is_dual ? Protocol::ipv4 : ours.protocol;
         status.is_exposed = !ours.is_loopback;
@@ -254,18 +295,19 @@ PortStatus look_at_port(std::uint16_t port, pid_t root, PortLook look) {
 }
 
 PortStatus look_at_socket(const ListenerId& listener, pid_t root) {
-    if (!can_look()) return {.holder = PortStatus::Holder::unknown};
-    const std::vector<ProcessFacts> all = list_processes();
+    ProcReader proc;
+    const std::vector<ProcessFacts> all = proc.processes();
     const std::vector<ProcessFacts> tree = descendants_of(root, all);
     const auto is_maker = [&](const ProcessFacts& process) {
         return static_cast<std::uint64_t>(process.id.pid) == listener.number;
     };
     const auto is_user = [&](const ProcessFacts& process) {
-        return user_of(process.id.pid) == listener.owner;
+        return user_of(proc, process.id.pid) == listener.owner;
     };
     const auto maker = std::ranges::find_if(all, is_maker);
     const bool is_ours = maker == all.end() ? std::ranges::any_of(tree, is_user)
                                             : std::ranges::any_of(tree, is_maker);
+    if (proc.is_short()) return proc.unknown();
     PortStatus status{.holder = is_ours ? PortStatus::Holder::tree : PortStatus::Holder::stranger};
     if (is_ours) status.listeners = {listener};
     if (!is_ours) status.stranger = maker == all.end() ? "another process" : name_of(*maker);

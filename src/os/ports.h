@@ -17,7 +17,7 @@ namespace turnpike {
 
 /// Returns a port on which nobody listens, outside the range from which the system takes ports for
 /// connections. The port is not reserved: look_at_port() shows if another process takes it first.
-/// The error is the shortage that keeps us from looking, or Shortage::none if no port is free.
+/// The error is the shortage that keeps us from looking, or Shortage::ports if no port is free.
 [[nodiscard]] std::expected<std::uint16_t, Shortage> choose_port(
     const std::set<std::uint16_t>& except, std::uint64_t random);
 
@@ -33,10 +33,11 @@ struct PortStatus {
         nobody,
         tree,
         stranger,
-        unknown,  // this process can't open the files that would tell
+        unknown,  // a shortage of ours kept us from some of the files that would tell
     };
     enum class Protocol : std::uint8_t { ipv4, ipv6 };
     Holder holder = Holder::nobody;
+    Shortage shortage = Shortage::none;      // if unknown
     Protocol protocol = Protocol::ipv4;      // if tree: how to reach it; IPv4 if both work
     bool is_exposed = false;                 // if tree: other machines can reach it
     std::vector<ListenerId> listeners;       // if tree: all that the tree has on the port

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "base/leading_number.h"
 
@@ -54,21 +56,43 @@ std::optional<ProcessFacts> parse_stat(std::string_view stat) {
     return facts;
 }
 
+constexpr std::size_t stat_max = 1024;
+
+/// Appends every process that we can see. Returns the first shortage that kept us from seeing one; a
+/// process that is gone is none.
+Shortage append_processes(std::vector<ProcessFacts>& found) {
+    Shortage shortage = Shortage::none;
+    const auto note = [&shortage](int error) {
+        if (shortage == Shortage::none) shortage = shortage_behind(error);
+    };
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
+    if (!folder) note(errno);
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+        const auto stat =
+            read_file(path_in(leading_number<pid_t>(entry->d_name), "stat"), stat_max);
+        if (!stat) note(errno);
+        if (auto facts = parse_stat(stat.value_or(""))) found.push_back(std::move(*facts));
+    }
+    return shortage;
+}
+
 }  // namespace
 
 std::optional<ProcessFacts> read_process(pid_t pid) {
-    constexpr std::size_t stat_max = 1024;
     return parse_stat(contents_of(path_in(pid, "stat"), stat_max));
 }
 
 std::vector<ProcessFacts> list_processes() {
-    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
     std::vector<ProcessFacts> found;
-    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-        if (auto facts = read_process(leading_number<pid_t>(entry->d_name)))
-            found.push_back(std::move(*facts));
-    }
+    std::ignore = append_processes(found);
+    return found;
+}
+
+std::expected<std::vector<ProcessFacts>, Shortage> try_list_processes() {
+    std::vector<ProcessFacts> found;
+    const Shortage shortage = append_processes(found);
+    if (shortage != Shortage::none) return std::unexpected(shortage);
     return found;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "os/file.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -31,8 +33,12 @@ struct ProcessFacts {
 /// Returns the facts about a process, or nullopt if there is none with this pid.
 [[nodiscard]] std::optional<ProcessFacts> read_process(pid_t pid);
 
-/// Returns every process that we can see, including zombies.
+/// Returns every process that we can see, including zombies. Some are missing if the gate is short of
+/// descriptors or memory.
 [[nodiscard]] std::vector<ProcessFacts> list_processes();
+
+/// Returns the same, or the shortage that kept us from seeing some of them.
+[[nodiscard]] std::expected<std::vector<ProcessFacts>, Shortage> try_list_processes();
 
 /// Returns the processes below `root`, in whatever session, without `root` itself. Leaves out the
 /// processes in `except` and everything below them.

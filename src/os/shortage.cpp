@@ -7,7 +7,8 @@ namespace turnpike {
 
 Shortage shortage_behind(int error) {
     switch (error) {
-        case EMFILE: return Shortage::descriptors;
+        case EMFILE:
+        case ETOOMANYREFS: return Shortage::descriptors;  // too many are on their way
         case ENFILE: return Shortage::files_of_machine;
         case ENOMEM:
         case ENOBUFS: return Shortage::memory;
@@ -16,6 +17,11 @@ Shortage shortage_behind(int error) {
         case EAGAIN: return Shortage::processes;
         default: return Shortage::none;
     }
+}
+
+Shortage shortage_behind_connect(int error) {
+    if (error == EAGAIN) return Shortage::none;
+    return error == EADDRNOTAVAIL ? Shortage::ports : shortage_behind(error);
 }
 
 std::string text_of(Shortage shortage) {
@@ -32,6 +38,9 @@ std::string text_of(Shortage shortage) {
         case Shortage::processes:
             return "no more processes can be made: end some, or raise their limit (ulimit -u, or "
                    "TasksMax= of Turnpike's service)";
+        case Shortage::ports:
+            return "no TCP port of this machine is left for another connection: end what holds "
+                   "them (ss -tan), or widen net.ipv4.ip_local_port_range";
     }
     return "";
 }

@@ -13,6 +13,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/check.h"
+#include "os/file.h"
 #include "os/send.h"
 #include "os/shortage.h"
 
@@ -153,17 +154,34 @@ private:
     std::shared_ptr<CallState> state_;
 };
 
-ConnectFailure failure_of(error_code error) {
-    if (error == asio::error::connection_refused) return ConnectFailure::refused;
-    // EAGAIN means that the listener's queue is full.
-    const bool is_short = error.value() != EAGAIN &&
-                          error.category() == boost::system::system_category() &&
-                          shortage_behind(error.value()) != Shortage::none;
-    return is_short ? ConnectFailure::shortage : ConnectFailure::failed;
+/// True if this machine has an address from which the endpoint can be reached. A machine without
+/// IPv6 has none for `::1`. Connecting a datagram socket sends nothing and needs no TCP port.
+bool has_address_for(const StreamEndpoint& endpoint) {
+    const UniqueFd probe(
+        ::socket(endpoint.data()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!probe) return true;
+    return ::connect(probe.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) == 0 ||
+           errno != EADDRNOTAVAIL;
 }
 
-Connected connected(StreamSocket& socket, error_code error) {
-    if (error) return std::unexpected(failure_of(error));
+ConnectFailure failure_of(error_code error, const StreamEndpoint& endpoint) {
+    if (error == asio::error::connection_refused) return ConnectFailure::refused;
+    if (error.category() != boost::system::system_category()) return ConnectFailure::failed;
+    switch (shortage_behind_connect(error.value())) {
+        case Shortage::none: return ConnectFailure::failed;
+        case Shortage::ports:
+            return has_address_for(endpoint) ? ConnectFailure::no_port : ConnectFailure::failed;
+        case Shortage::descriptors:
+        case Shortage::files_of_machine:
+        case Shortage::memory:
+        case Shortage::disk:
+        case Shortage::processes: return ConnectFailure::shortage;
+    }
+    return ConnectFailure::failed;
+}
+
+Connected connected(StreamSocket& socket, const StreamEndpoint& endpoint, error_code error) {
+    if (error) return std::unexpected(failure_of(error, endpoint));
     error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);  // fails on a Unix socket
     socket.non_blocking(true, ignored);
@@ -180,9 +198,9 @@ std::unique_ptr<Dialer::Call> SocketDialer::dial(const StreamEndpoint& endpoint,
                                                  std::move_only_function<void(Connected)> then) {
     const auto state = std::make_shared<CallState>(loop_);
     state->then = std::move(then);
-    state->socket.async_connect(endpoint, [state](error_code error) {
+    state->socket.async_connect(endpoint, [state, endpoint](error_code error) {
         if (state->then == nullptr) return;
-        std::exchange(state->then, nullptr)(connected(state->socket, error));
+        std::exchange(state->then, nullptr)(connected(state->socket, endpoint, error));
     });
     return std::make_unique<SocketCall>(state);
 }

@@ -34,6 +34,7 @@ enum class ConnectFailure : std::uint8_t {
     failed,    // no connection could be made
     stranger,  // another program listens there (supervisor/http/checked_dialer)
     shortage,  // we have no descriptor or memory for one
+    no_port,   // no port of this machine is left for one
 };
 
 using Connected = std::expected<TransportPtr, ConnectFailure>;

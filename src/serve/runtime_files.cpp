@@ -1,12 +1,6 @@
 #include "serve/runtime_files.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,11 +9,8 @@
 namespace turnpike {
 
 RuntimeFiles::RuntimeFiles(RuntimeFilesDeps deps)
-    : deps_(std::move(deps)), work_(deps_.folder.path()), sdk_(deps_.sdk), owner_(::getpid()) {}
-
-RuntimeFiles::~RuntimeFiles() {
-    std::error_code ignored;
-    if (!spare_.empty() && owner_ == ::getpid()) std::filesystem::remove_all(spare_, ignored);
+    : deps_(std::move(deps)), work_(deps_.folder.path()), sdk_(deps_.sdk) {
+    remove_abandoned_spares(deps_.temporary);  // of gates that were killed
 }
 
 void RuntimeFiles::look() {
@@ -62,22 +53,22 @@ std::optional<std::string> RuntimeFiles::work_in(const std::string& folder) {
 }
 
 void RuntimeFiles::work_in_spare(const std::string& why) {
-    if (spare_.empty()) {
-        std::string pattern = fmt::format("{}/turnpike-{}-XXXXXX", deps_.temporary, ::geteuid());
-        if (::mkdtemp(pattern.data()) == nullptr) {
+    if (!spare_) {
+        auto made = SpareFolder::make(deps_.temporary);
+        if (!made) {
             problem_ = fmt::format("{}; no other folder can be made in {} either: {}", why,
-                                   deps_.temporary, std::strerror(errno));
+                                   deps_.temporary, std::strerror(made.error()));
             return;
         }
-        spare_ = pattern;
+        spare_.emplace(*std::move(made));
     }
-    const auto problem = work_in(spare_);
+    const auto problem = work_in(spare_->path());
     problem_ = problem ? fmt::format("{}; {}", why, *problem)
                        : fmt::format(
                              "{}. The gate goes on: its workers' files are in {} "
                              "meanwhile, and it looks every second whether the folder can "
                              "be made again",
-                             why, spare_);
+                             why, spare_->path());
 }
 
 }  // namespace turnpike

@@ -6,14 +6,13 @@
 // a user logs out: systemd removes /run/user/UID, and only root could make it again.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "gate/listener.h"
 #include "os/runtime_folder.h"
+#include "os/spare_folder.h"
 
 namespace turnpike {
 
@@ -27,8 +26,6 @@ struct RuntimeFilesDeps {
 class RuntimeFiles {
 public:
     explicit RuntimeFiles(RuntimeFilesDeps deps);
-    /// Removes the spare folder. Does nothing in a forked child.
-    ~RuntimeFiles();
     RuntimeFiles(const RuntimeFiles&) = delete;
     RuntimeFiles& operator=(const RuntimeFiles&) = delete;
 
@@ -55,10 +52,9 @@ private:
     RuntimeFilesDeps deps_;
     std::string work_;
     std::string sdk_;
-    std::string spare_;  // empty until it is needed
+    std::optional<SpareFolder> spare_;  // nullopt until it is needed
     std::string problem_;
     std::string news_;
-    pid_t owner_;
 };
 
 }  // namespace turnpike

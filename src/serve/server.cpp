@@ -209,7 +209,12 @@ void Server::check_periodically() {
             touched_at_ = clock_.now();
             inputs_.folder.touch();
             if (!files_.sdk().empty()) touch_sdk(files_.sdk());
-            touch_generations(files_.folder());
+            background_.run(
+                [folder = files_.folder()] {
+                    touch_generations(folder);
+                    return 0;
+                },
+                [](int) {});
         }
         if (clock_.now() - files_looked_at_ > files_every) look_after_files();
         const std::string log_problem = supervisor_->log_problem();

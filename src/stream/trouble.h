@@ -23,7 +23,8 @@ enum class Cause : std::uint8_t {
     body_unreadable,  // it could not be read back from the spool
     body_not_stored,  // it could not be put into memory for the worker; `told`: the system's error
 
-    shortage,  // we had no descriptor or memory to reach the worker, or to take its answer
+    shortage,  // we had no descriptor, memory or port to reach the worker, or to take its answer;
+               // `told`: what is short, or empty if it is descriptors
 
     // the worker
     worker_died,      // `told`: how it ended; `said`: the last lines that it printed

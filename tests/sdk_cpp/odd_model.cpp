@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 using turnpike::Answer;
@@ -35,10 +37,16 @@ struct MyOutOfMemory : Mixin, c10::OutOfMemoryError {};
     if (kind == "torch") throw c10::OutOfMemoryError();
     if (kind == "subclass") throw MyOutOfMemory();
     if (kind == "host") throw std::bad_alloc();
+    if (kind == "runtime") throw std::runtime_error(words);
+    if (kind == "logic") throw std::out_of_range(words);
+    if (kind == "system") throw std::system_error(std::make_error_code(std::errc::io_error), words);
+    if (kind == "string") throw words;
+    if (kind == "bad_input") throw turnpike::BadInput(words);
+    if (kind == "non_finite") throw turnpike::NonFinite(words);
     try {
         raise_kind(kind.substr(std::string_view("nested-").size()), words);
     } catch (...) {
-        std::throw_with_nested(std::runtime_error("layer 3"));
+        std::throw_with_nested(std::runtime_error("layer 3: " + words));
     }
 }
 

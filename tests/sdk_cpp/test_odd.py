@@ -2,6 +2,7 @@
 """The C++ SDK keeps the protocol even if the model misbehaves. ODD_MODEL is a worker built from odd_model.cpp."""
 import json
 import os
+import resource
 import subprocess
 import sys
 import unittest
@@ -46,6 +47,18 @@ class Odd(unittest.TestCase):
         for path in (b"/injected", b"/injected%20type", b"/injected%20stream"):
             self.failed(path, "exception", "std::invalid_argument", "malformed")
 
+    def test_an_aside_for_which_no_thread_can_be_started_fails_alone(self):
+        pid = self.gate.process.pid
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        few = pages * os.sysconf("SC_PAGE_SIZE") + (4 << 20)  # a thread needs 8 MiB for its stack
+        resource.prlimit(pid, resource.RLIMIT_AS, (few, resource.RLIM_INFINITY))
+        for _ in range(3):
+            refused = self.gate.ask(b"", method=b"GET", target=b"/events", purpose=2).failed
+            self.assertEqual(refused.why, "exception")
+            self.assertIn("no thread could be started for this aside", refused.message)
+        resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.assertIsNone(self.gate.ask(b"", method=b"GET", target=b"/events", purpose=2).failed)
+
     def test_other_methods_of_predict_are_told_what_it_takes(self):
         for path in (b"/predict", b"/?a=1"):
             job = self.get(path)
@@ -88,6 +101,17 @@ class Odd(unittest.TestCase):
             for gate, why in ((gpu, on_gpu), (self.gate, on_cpu)):
                 with self.subTest(kind, why=why):
                     self.assertEqual(gate.ask(b"", target=b"/kind?" + kind.encode()).failed.why, why)
+
+    def test_no_words_change_how_any_kind_of_exception_is_judged(self):
+        words = ["", *json.loads((KIT / "gpu_errors.json").read_text()), "gpu is lost", "CUDA out of memory", "c10::OutOfMemoryError",
+                 "turnpike::Unhealthy", "rmm::out_of_memory", "\n\r\u202e CUDA error 700"]
+        kinds = ["unhealthy", "out_of_memory", "torch", "subclass", "host", "runtime", "logic", "system", "string", "bad_input", "non_finite"]
+        for gate in (self.with_gpu(), self.gate):
+            for kind in [nest * "nested-" + kind for kind in kinds for nest in range(3)]:
+                whys = {gate.ask(text.encode(), target=b"/kind?" + kind.encode()).failed.why for text in words}
+                self.assertEqual(len(whys), 1, (kind, whys))
+                if gate is self.gate:
+                    self.assertNotIn("out_of_memory", whys)
 
     def test_events_are_framed_line_by_line(self):
         job = self.get(b"/events")

@@ -1,8 +1,20 @@
 """A worker from hello to its end: loading, pings, stacks, stop, the gate's disappearance."""
 import os
+import resource
 import unittest
+from pathlib import Path
 
 from conversation import SDK, TalkCase, WorkerGone, frames
+
+
+def size_of(pid):
+    """Returns the bytes of the process's address space. A new thread needs some MiB more for its stack."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def limit_memory(pid, size):
+    resource.prlimit(pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
 
 WAITS = """
 import turnpike
@@ -286,6 +298,25 @@ class Serving(TalkCase):
         self.release(fifo)
         end = talk.gate.next()
         self.assertEqual((end.id, end.name), (first, "done"))
+
+    def test_an_aside_for_which_no_thread_can_be_started_fails_alone(self):
+        for slots in (1, 2):
+            with self.subTest(slots=slots):
+                fifo = self.fifo()
+                talk = self.serve(WAITS, slots=slots)
+                first = talk.send(str(fifo))
+                talk.gate.next()
+                limit_memory(talk.process.pid, size_of(talk.process.pid) + (4 << 20))
+                for _ in range(3):
+                    refused = talk.ask(method="GET", target="/predict", purpose=frames.ASIDE)
+                    self.assertEqual((refused.name, refused.why), ("failed", frames.EXCEPTION))
+                    self.assertIn("no thread could be started for this aside", refused.message)
+                limit_memory(talk.process.pid, resource.RLIM_INFINITY)
+                self.assertEqual(talk.ask(method="GET", target="/predict", purpose=frames.ASIDE).name, "done")
+                self.release(fifo)
+                end = talk.gate.next()
+                self.assertEqual((end.id, end.name), (first, "done"))
+                self.assertEqual(talk.stop(), 0)
 
     def test_without_a_gate_the_script_says_how_it_is_used(self):
         import subprocess

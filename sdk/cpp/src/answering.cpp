@@ -49,6 +49,10 @@ void Answering::run(Batch& batch) {
     if (!together.empty()) run_together(together);
 }
 
+void Answering::refuse(const Batch& batch, const std::exception_ptr& why) {
+    for (const auto& record : batch) failed(*record, why);
+}
+
 void Answering::run_alone(Record& record) {
     try {
         finish(record, answer_to(record));

@@ -17,6 +17,8 @@ public:
 
     /// Runs all members of the batch until they have ended. Throws nothing.
     void run(Batch& batch);
+    /// Fails all members of the batch, which the model does not get to see.
+    void refuse(const Batch& batch, const std::exception_ptr& why);
 
     // Called by the model while its job runs.
     void progress(const Record& record, std::optional<double> fraction, std::string_view text);

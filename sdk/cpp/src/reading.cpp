@@ -1,6 +1,8 @@
 // How a session handles the gate's frames. A breach ends the process, and stderr says why.
 #include <cstdio>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "session.h"
@@ -84,16 +86,33 @@ void Session::take(const wire::Job& job) {
     incomplete_batch_.push_back(std::move(record));
     if (incomplete_batch_.size() < job.batch_size) return;
 
-    const std::lock_guard lock(lock_);
+    std::unique_lock lock(lock_);
     if (!is_ready_) end_on_breach("A job came before ready.");
-    const bool is_aside = job.purpose == wire::Purpose::aside;
-    (is_aside ? asides_ : queue_).push_back(std::exchange(incomplete_batch_, {}));
-    if (!is_aside) {
+    Batch batch = std::exchange(incomplete_batch_, {});
+    if (job.purpose != wire::Purpose::aside) {
+        queue_.push_back(std::move(batch));
         if (waiting_ > 0) idle_changed_.notify_one();
         return;
     }
-    if (!aside_thread_.joinable()) aside_thread_ = std::thread([this] { run_asides(); });
+    if (const std::exception_ptr why_not = start_aside_thread()) {
+        lock.unlock();
+        return answering_->refuse(batch, why_not);
+    }
+    asides_.push_back(std::move(batch));
     aside_came_.notify_one();
+}
+
+/// Starts the thread of asides unless it runs. If the system allows no more threads, returns the
+/// exception that says so, and the next aside tries again.
+std::exception_ptr Session::start_aside_thread() {
+    try {
+        if (!aside_thread_.joinable()) aside_thread_ = std::thread([this] { run_asides(); });
+    } catch (const std::system_error& error) {
+        return std::make_exception_ptr(
+            std::runtime_error(std::string("no thread could be started for this aside: ") +
+                               error.what() + " (see ulimit -u, pids.max and memory limits)"));
+    }
+    return nullptr;
 }
 
 Descriptor Session::body_of(const wire::Job& job) {

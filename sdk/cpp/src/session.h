@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,7 @@ private:
     void run_next(std::unique_lock<std::mutex>& lock);
     void run_asides();
     void watch();
+    [[nodiscard]] std::exception_ptr start_aside_thread();
     void begin_work();
     void end_work();
 

@@ -44,6 +44,8 @@ void Fetch::answer_broke(Break why, http::Fault) {
     if (why == Break::refused) failure = FetchFailure::refused;
     if (why == Break::stranger) failure = FetchFailure::stranger;
     if (why == Break::shortage) failure = FetchFailure::shortage;
+    if (why == Break::no_port) failure = FetchFailure::no_port;
+    if (why == Break::unreadable) failure = FetchFailure::no_disk;
     end(std::unexpected(failure));
 }
 

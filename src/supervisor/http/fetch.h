@@ -26,6 +26,8 @@ enum class FetchFailure : std::uint8_t {
     late,      // no answer in time
     too_large,
     shortage,  // we had no descriptor or memory to ask
+    no_port,   // no port of this machine was left to ask
+    no_disk,   // our own disk did not give the request's body back
 };
 
 class Fetch final : private LinkUser {

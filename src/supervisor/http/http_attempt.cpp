@@ -5,6 +5,7 @@
 #include "base/append.h"
 #include "http/fields.h"
 #include "http/write.h"
+#include "os/shortage.h"
 #include "supervisor/worker/answer_fields.h"
 
 namespace turnpike {
@@ -24,12 +25,13 @@ Verdict verdict_of(Break why) {
         case Break::refused:
         case Break::no_link:
         case Break::stranger: return Verdict::undelivered;
-        case Break::shortage: return Verdict::shortage;
+        case Break::shortage:
+        case Break::no_port:
+        case Break::unreadable: return Verdict::shortage;  // our own disk
         case Break::stale: return Verdict::stale;
         case Break::missing:
         case Break::truncated:
-        case Break::malformed:
-        case Break::unreadable: return Verdict::broken;
+        case Break::malformed: return Verdict::broken;
     }
     return Verdict::broken;
 }
@@ -39,7 +41,8 @@ Cause cause_of(Break why) {
         case Break::refused: return Cause::refused;
         case Break::no_link:
         case Break::stranger: return Cause::not_connected;
-        case Break::shortage: return Cause::shortage;
+        case Break::shortage:
+        case Break::no_port: return Cause::shortage;
         case Break::stale: return Cause::stale;
         case Break::missing: return Cause::no_answer;
         case Break::truncated: return Cause::cut_off;
@@ -136,9 +139,10 @@ void HttpAttempt::answer_broke(Break why, http::Fault fault) {
     trouble.cause = cause_of(why);
     trouble.told = fault == http::Fault::none ? "" : http::sentence_of(fault);
     if (why == Break::stranger) trouble.told = "another program listens at the worker's address";
+    if (why == Break::no_port) trouble.told = text_of(Shortage::ports);
     if (exchange_->answer.state() != AnswerState::none) exchange_->answer.break_off();
     verdict_ = verdict_of(why);
-    if (why == Break::shortage) return conclude();  // this says nothing about the worker
+    if (verdict_ == Verdict::shortage) return conclude();  // this says nothing about the worker
     host_.broke(*this);
 }
 

@@ -14,18 +14,31 @@ namespace turnpike {
 
 namespace {
 
-constexpr Duration poll_every = 250ms;  // while the worker comes up
-constexpr Duration link_idle_max = 1s;  // an idle link is closed after this time
+constexpr Duration poll_every = 250ms;   // while the worker comes up
+constexpr Duration proof_again = 250ms;  // after a proof for which we were short of something
+constexpr Duration link_idle_max = 1s;   // an idle link is closed after this time
 constexpr Duration idle_check_every = 500ms;
 
 bool is_alive(const Fetch::Result& result) {
     return result.has_value() && result->status >= 200 && result->status < 500;
 }
 
-/// True if the worker was not asked, because we had no descriptor or memory for that.
-bool is_short(const Fetch::Result& result) {
-    return !result && result.error() == FetchFailure::shortage;
+/// Returns what we lacked, so that the worker was not asked.
+Shortage shortage_of(const Fetch::Result& result) {
+    if (result) return Shortage::none;
+    switch (result.error()) {
+        case FetchFailure::shortage: return Shortage::descriptors;
+        case FetchFailure::no_port: return Shortage::ports;
+        case FetchFailure::no_disk: return Shortage::disk;
+        case FetchFailure::refused:
+        case FetchFailure::stranger:
+        case FetchFailure::broke:
+        case FetchFailure::late:
+        case FetchFailure::too_large: break;
+    }
+    return Shortage::none;
 }
+bool is_short(const Fetch::Result& result) { return shortage_of(result) != Shortage::none; }
 
 /// Returns what went wrong. `request` is the request in words: "GET /health".
 LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) {
@@ -46,7 +59,9 @@ LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) 
         case FetchFailure::too_large:
             return with(bad_answer, fmt::format("{} answered with more than 1 MiB", request));
         case FetchFailure::shortage:
-            return with(shortage, "it can't be asked: " + text_of(Shortage::descriptors));
+        case FetchFailure::no_port:
+        case FetchFailure::no_disk:
+            return with(shortage, "it can't be asked: " + text_of(shortage_of(result)));
     }
     return {};
 }
@@ -63,6 +78,7 @@ HttpWorker::HttpWorker(WorkerDeps& deps, const StartWorker& start, Setup setup)
                  .alarms = deps.alarms,
                  .store = deps.store},
       poll_alarm_(deps.alarms),
+      proof_alarm_(deps.alarms),
       idle_alarm_(deps.alarms),
       probe_(link_deps_, destination_),
       proof_(link_deps_, destination_),
@@ -101,6 +117,11 @@ void HttpWorker::set_trouble_of(const Fetch::Result& result, const std::string& 
     const bool is_stranger = !result && result.error() == FetchFailure::stranger;
     if (is_stranger && facts().trouble.cause == LaneCause::port_taken) return;
     set_trouble(trouble_of(result, request));
+}
+
+/// Must be called when the worker was reached: what we were short of is there again.
+void HttpWorker::forget_shortage() {
+    if (facts().trouble.cause == LaneCause::shortage) set_trouble({});
 }
 
 void HttpWorker::poll_health_later() {
@@ -213,6 +234,7 @@ void HttpWorker::probed(const Fetch::Result& result) {
     ProbeVerdict verdict = ProbeVerdict::answered;
     if (is_alive(result)) {
         forget_broken();
+        forget_shortage();
     } else {
         set_trouble_of(result, "GET " + setup_.pool.health_path);
         const bool is_refused = !result && (result.error() == FetchFailure::refused ||
@@ -231,6 +253,7 @@ void HttpWorker::prove(std::uint32_t number) {
     const ProofConfig& proof = setup_.pool.proof;
     const http::Method method = http::method_named(proof.method).value_or(http::Method::post);
     proof_.stop();
+    proof_alarm_.cancel();
     std::string& head = proof_.head();
     head.clear();
     http::append_request_line(head, method, setup_.prefix + proof.path);
@@ -253,10 +276,10 @@ void HttpWorker::prove(std::uint32_t number) {
 void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
     if (!result) {
         if (result.error() == FetchFailure::late) return;  // the engine has its own timeout
-        if (is_short(result)) return poll_alarm_.set(poll_every, [this, number] { prove(number); });
         set_trouble_of(result, setup_.pool.proof.method + " " + setup_.pool.proof.path);
-        return proof_broke(number);
+        return is_short(result) ? prove_again(number) : proof_broke(number);
     }
+    forget_shortage();
     LaneProof proof = proof_of(*result);
     if (result->status != setup_.pool.proof.status)
         return end_proof(
@@ -272,6 +295,12 @@ void HttpWorker::proof_answered(std::uint32_t number, Fetch::Result result) {
             [this, number, proof = std::move(proof)](const Judgement& judgement) mutable {
                 if (state_ == State::up) end_proof(number, std::move(proof), judgement);
             }));
+}
+
+/// The engine gives the worker more time each time, because we were short and not the worker slow.
+void HttpWorker::prove_again(std::uint32_t number) {
+    deps_.deliver(ProofEnded{worker_, number, ProofVerdict::not_sent});
+    proof_alarm_.set(proof_again, [this, number] { prove(number); });
 }
 
 LaneProof HttpWorker::proof_of(const Fetched& fetched) const {
@@ -315,6 +344,7 @@ void HttpWorker::close(const Trouble& end) {
     probe_.stop();
     proof_.stop();
     poll_alarm_.cancel();
+    proof_alarm_.cancel();
     idle_alarm_.cancel();
     forget_broken();
     for (const auto& attempt : attempts_) {

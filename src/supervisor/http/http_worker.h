@@ -86,6 +86,7 @@ private:
     void probed(const Fetch::Result& result);
     void write_probe_head(std::string& head) const;
     void proof_answered(std::uint32_t number, Fetch::Result result);
+    void prove_again(std::uint32_t number);
     void end_proof(std::uint32_t number, LaneProof proof, const Judgement& judgement);
     [[nodiscard]] LaneProof proof_of(const Fetched& fetched) const;
     void attempt_broke(HttpAttempt& attempt);
@@ -94,9 +95,11 @@ private:
     void watch_idle_links();
     void close_idle_links();
     void forget_broken();
+    void forget_shortage();
 
     const LinkDeps link_deps_;
     Alarm poll_alarm_;
+    Alarm proof_alarm_;
     Alarm idle_alarm_;
     bool is_idle_alarm_set_ = false;
     Fetch probe_;

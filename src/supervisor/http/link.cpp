@@ -19,9 +19,13 @@ Break break_for(ConnectFailure why) {
         case ConnectFailure::failed: return Break::no_link;
         case ConnectFailure::stranger: return Break::stranger;
         case ConnectFailure::shortage: return Break::shortage;
+        case ConnectFailure::no_port: return Break::no_port;
     }
     return Break::no_link;
 }
+
+/// True if the worker was not reached because of what we lack. No other endpoint would do then.
+bool is_our_shortage(Break why) { return why == Break::shortage || why == Break::no_port; }
 
 Asked asked_by(const LinkRequest& request) {
     return {.method = request.method,
@@ -79,9 +83,9 @@ void Link::connected(Connected made, std::size_t tried, std::size_t endpoint) {
     call_ = nullptr;
     connect_alarm_.cancel();
     if (!made) {
-        if (made.error() == ConnectFailure::shortage) return break_off(Break::shortage);
+        const Break why = break_for(made.error());
         const bool is_last = tried + 1 == destination_.endpoints.size();
-        return is_last ? break_off(break_for(made.error())) : connect(tried + 1);
+        return is_last || is_our_shortage(why) ? break_off(why) : connect(tried + 1);
     }
     destination_.preferred = endpoint;
     transport_ = *std::move(made);

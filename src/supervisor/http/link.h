@@ -55,6 +55,7 @@ enum class Break : std::uint8_t {
     refused,     // nothing listens there; nothing was sent
     no_link,     // no connection could be made; nothing was sent
     shortage,    // we have no descriptor or memory for a connection; nothing was sent
+    no_port,     // no port of this machine is left for a connection; nothing was sent
     stranger,    // another program listens there; nothing was sent
     stale,       // a reused connection ended before the first byte of an answer, or with a 408
     missing,     // a new connection ended before the first byte of an answer

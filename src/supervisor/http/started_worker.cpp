@@ -58,10 +58,7 @@ std::optional<StartFailure> StartedWorker::choose_address() {
         destination_.endpoints = {asio::local::stream_protocol::endpoint(socket_path_)};
     } else {
         const auto port = choose_port(process_deps_.ports, process_deps_.random());
-        if (!port)
-            return StartFailure{.told = port.error() == Shortage::none ? "no TCP port is free"
-                                                                       : text_of(port.error()),
-                                .shortage = port.error()};
+        if (!port) return StartFailure{.told = text_of(port.error()), .shortage = port.error()};
         port_ = *process_deps_.ports.insert(*port).first;
     }
     return std::nullopt;
@@ -103,7 +100,7 @@ void StartedWorker::port_seen(const PortStatus& status, PortLook look) {
             return set_destination(status.protocol);
         case PortStatus::Holder::stranger: set_stranger(status); break;
         case PortStatus::Holder::unknown:
-            set_trouble({.cause = LaneCause::shortage, .told = text_of(Shortage::descriptors)});
+            set_trouble({.cause = LaneCause::shortage, .told = text_of(status.shortage)});
             process_.progressed();  // it is not silent: we can't look
             break;
         case PortStatus::Holder::nobody:

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "os/send.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -21,6 +22,12 @@ ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, in
     if (descriptor < 0) return send_some(socket, bytes, more);
     return send_descriptors(socket, bytes, std::span(&descriptor, 1));
 }
+
+constexpr Duration short_for = 20ms;  // then we try again
+
+/// True if the worker has nothing to do with the error: its socket is full, or we lack memory, or too
+/// many descriptors are on their way (ETOOMANYREFS).
+bool is_passing(int error) { return error == EAGAIN || shortage_behind(error) != Shortage::none; }
 
 /// Returns how many descriptors came.
 std::size_t take_rights(msghdr& message, std::deque<UniqueFd>& into) {
@@ -41,8 +48,8 @@ std::size_t take_rights(msghdr& message, std::deque<UniqueFd>& into) {
 
 }  // namespace
 
-FrameLink::FrameLink(asio::io_context& loop, Wakeups& wakeups, FrameLinkUser& user)
-    : wakeups_(wakeups), user_(user), socket_(loop) {}
+FrameLink::FrameLink(asio::io_context& loop, Wakeups& wakeups, Alarms& alarms, FrameLinkUser& user)
+    : wakeups_(wakeups), user_(user), socket_(loop), send_again_(alarms), listen_again_(alarms) {}
 
 FrameLink::~FrameLink() { wakeups_.remove(*this); }
 
@@ -55,6 +62,8 @@ void FrameLink::close() {
     error_code ignored;
     socket_.close(ignored);
     wakeups_.remove(*this);
+    send_again_.cancel();
+    listen_again_.cancel();
     kept_.clear();
     for (UniqueFd& descriptor : descriptors_) close_in_background(std::move(descriptor));
     descriptors_.clear();
@@ -66,11 +75,12 @@ void FrameLink::send(std::string_view bytes, std::string_view more, Attachment a
     if (!socket_.is_open()) return;
     if (!kept_.empty()) return keep(bytes, more, 0, std::move(attachment));
     const ssize_t sent = send_piece(socket_.native_handle(), bytes, more, attachment.file);
-    if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
+    const int error = sent < 0 ? errno : EAGAIN;
+    if (!is_passing(error)) return could_not_send(error);
     if (sent == static_cast<ssize_t>(bytes.size() + more.size())) return;
     keep(bytes, more, sent < 0 ? 0 : static_cast<std::size_t>(sent),
          sent > 0 ? Attachment{} : std::move(attachment));
-    wait_to_send();
+    wait_to_send(error);
 }
 
 /// Handles an error of sending. If the worker is gone, the link stays open, because the worker may
@@ -90,7 +100,9 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
     piece.attachment = std::move(attachment);
 }
 
-void FrameLink::wait_to_send() {
+/// Waits until there is room. If we are short of something, there may be room already: waits a while.
+void FrameLink::wait_to_send(int why) {
+    if (why != EAGAIN) return send_again_.set(short_for, [this] { send_kept(); });
     socket_.async_wait(asio::socket_base::wait_write, lifeline_.bind([this](error_code error) {
         if (!error && socket_.is_open()) send_kept();
     }));
@@ -102,8 +114,9 @@ void FrameLink::send_kept() {
         const ssize_t sent =
             send_piece(socket_.native_handle(), std::string_view(piece.bytes).substr(piece.sent),
                        {}, piece.attachment.file);
-        if (sent < 0 && errno != EAGAIN) return could_not_send(errno);
-        if (sent < 0) return wait_to_send();
+        const int error = sent < 0 ? errno : 0;
+        if (sent < 0 && !is_passing(error)) return could_not_send(error);
+        if (sent < 0) return wait_to_send(error);
         piece.attachment = {};
         piece.sent += static_cast<std::size_t>(sent);
         if (piece.sent == piece.bytes.size()) kept_.pop_front();
@@ -129,7 +142,9 @@ void FrameLink::receive() {
     message.msg_controllen = control.size();
     const ssize_t got =
         ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return listen();
+    const int error = got < 0 ? errno : 0;
+    if (error == EINTR || error == EAGAIN) return listen();
+    if (got < 0 && is_passing(error)) return listen_again_.set(short_for, [this] { listen(); });
     if (got <= 0) return break_off(wire::Breach::none);
     const std::size_t came = take_rights(message, descriptors_);
     // The kernel drops descriptors of a message if it has no room for them, or if we have none.

@@ -15,6 +15,7 @@
 
 #include "base/lifeline.h"
 #include "base/wakeups.h"
+#include "os/alarm.h"
 #include "os/file.h"
 #include "os/socket_transport.h"
 #include "wire/decode.h"
@@ -36,7 +37,7 @@ protected:
 
 class FrameLink final : private Sleeper {
 public:
-    FrameLink(boost::asio::io_context& loop, Wakeups& wakeups, FrameLinkUser& user);
+    FrameLink(boost::asio::io_context& loop, Wakeups& wakeups, Alarms& alarms, FrameLinkUser& user);
     ~FrameLink();
 
     void open(UniqueFd socket);
@@ -72,7 +73,7 @@ private:
     void keep(std::string_view bytes, std::string_view more, std::size_t sent,
               Attachment attachment);
     void could_not_send(int error);
-    void wait_to_send();
+    void wait_to_send(int why);
     void send_kept();
     void listen();
     /// Listens again. To wait is a system call, so it comes after the turn's jobs have been sent.
@@ -87,6 +88,8 @@ private:
     wire::Decoder<wire::WorkerFrame> decoder_;
     std::deque<UniqueFd> descriptors_;  // an empty one was lost, because we may open no more files
     std::array<char, read_size> bytes_;
+    Alarm send_again_;
+    Alarm listen_again_;
     Lifeline lifeline_;  // the loop may still hold callbacks of a link that was destroyed
 };
 

@@ -31,18 +31,6 @@ bool is_of_the_worker(Verdict verdict) {
     return verdict == Verdict::unhealthy || verdict == Verdict::out_of_memory;
 }
 
-Verdict verdict_of(wire::FailWhy why) {
-    switch (why) {
-        case wire::FailWhy::bad_input: return Verdict::bad_input;
-        case wire::FailWhy::exception: return Verdict::model_failed;
-        case wire::FailWhy::out_of_memory: return Verdict::out_of_memory;
-        case wire::FailWhy::non_finite: return Verdict::non_finite;
-        case wire::FailWhy::unhealthy: return Verdict::unhealthy;
-        case wire::FailWhy::cancelled: return Verdict::cancelled;
-    }
-    return Verdict::model_failed;
-}
-
 Cause cause_of(wire::FailWhy why) {
     switch (why) {
         case wire::FailWhy::bad_input: return Cause::bad_input;
@@ -336,7 +324,22 @@ void NativeAttempts::hear(const wire::Failed& frame) {
     trouble.cause = cause_of(frame.why);
     trouble.said = words_of(frame);
     if (attempt.state == NativeAttempt::State::flowing) attempt.exchange->answer.break_off();
-    end(attempt, verdict_of(frame.why));
+    end(attempt, verdict_for(frame.why));
+}
+
+/// A lane without a GPU can't run out of its memory, whatever an old or odd worker says. If it could,
+/// a client might make the worker prove itself after each job.
+Verdict NativeAttempts::verdict_for(wire::FailWhy why) const {
+    switch (why) {
+        case wire::FailWhy::bad_input: return Verdict::bad_input;
+        case wire::FailWhy::exception: return Verdict::model_failed;
+        case wire::FailWhy::out_of_memory:
+            return host_.has_gpu ? Verdict::out_of_memory : Verdict::model_failed;
+        case wire::FailWhy::non_finite: return Verdict::non_finite;
+        case wire::FailWhy::unhealthy: return Verdict::unhealthy;
+        case wire::FailWhy::cancelled: return Verdict::cancelled;
+    }
+    return Verdict::model_failed;
 }
 
 void NativeAttempts::end(NativeAttempt& attempt, Verdict verdict) {

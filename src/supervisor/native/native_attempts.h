@@ -59,6 +59,7 @@ public:
         WorkerId worker;
         FrameLink& link;
         wire::Conversation& conversation;
+        bool has_gpu;  // the worker's lane has one
         std::function<void(Duration)> first_job_took;
     };
     explicit NativeAttempts(Host host) : host_(std::move(host)) {}
@@ -106,6 +107,7 @@ private:
     static void announce(NativeAttempt& attempt, AnswerHead& head, std::uint64_t length);
     void flow(NativeAttempt& attempt);
     void moved(NativeAttempt& attempt);
+    [[nodiscard]] Verdict verdict_for(wire::FailWhy why) const;
     void end(NativeAttempt& attempt, Verdict verdict);
 
     Host host_;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -23,8 +24,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view all_name = "/generations";
 constexpr std::string_view sources_name = "/sources";
 
-constexpr std::size_t copied_bytes_max =
-    64 * std::size_t{1024} * 1024;  // of a generation's sources
+constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
+constexpr std::size_t copied_bytes_max = 64 * mebibyte;  // of a generation's sources
+constexpr std::size_t copied_files_max = 10'000;         // of them
+constexpr std::size_t read_at_once_max = 4 * mebibyte;   // by one look, which the loop waits for
 
 /// Makes a folder that is missing, or that was replaced by something else.
 bool make_folder(const std::string& path) {
@@ -75,13 +78,16 @@ std::string identity_of(const std::string& path) {
                        facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
-/// Returns the entries that can be read. A range-for over the iterator would throw if a network
-/// disk failed midway.
-std::vector<fs::path> entries_in(const fs::path& folder) {
+/// Returns the entries that can be read, at most so many. A range-for over the iterator would throw
+/// if a network disk failed midway.
+std::vector<fs::path> entries_in(const fs::path& folder,
+                                 std::size_t max = std::numeric_limits<std::size_t>::max()) {
     std::vector<fs::path> entries;
     std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        if (entries.size() == max) break;
         entries.push_back(at->path());
+    }
     return entries;
 }
 
@@ -142,18 +148,28 @@ void forget_sources(const std::string& folder) {
 void SourceCopies::look(const std::string& folder) {
     const std::string sources = folder + std::string(sources_name);
     if (stamp_of(sources) == stamp_ && !stamp_.empty()) return;
-    for (const fs::path& entry : entries_in(sources)) {
+    const bool is_all = read_new(sources);
+    restore(folder);
+    stamp_ = is_all ? stamp_of(sources) : "";
+}
+
+bool SourceCopies::read_new(const std::string& sources) {
+    std::size_t read = 0;
+    for (const fs::path& entry : entries_in(sources, copied_files_max)) {
         const std::string name = entry.filename().string();
-        std::error_code error;
-        const bool is_file = fs::is_regular_file(fs::symlink_status(entry, error));
-        if (!is_file || name.starts_with('.') || files_.contains(name)) continue;
-        auto bytes = read_file(entry, copied_bytes_max);
-        if (!bytes || bytes_ + bytes->size() > copied_bytes_max) continue;
+        if (name.starts_with('.') || files_.contains(name)) continue;
+        struct stat found{};
+        if (::lstat(entry.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+        const auto size = static_cast<std::size_t>(found.st_size);
+        if (size > copied_bytes_max - bytes_) continue;
+        if (read > 0 && read + size > read_at_once_max) return false;
+        auto bytes = read_file(entry, size);
+        if (!bytes) continue;
+        read += bytes->size();
         bytes_ += bytes->size();
         files_.emplace(name, *std::move(bytes));
     }
-    restore(folder);
-    stamp_ = stamp_of(sources);
+    return true;
 }
 
 void SourceCopies::restore(const std::string& folder) const {

@@ -45,13 +45,18 @@ private:
 /// import files that were saved since.
 class SourceCopies {
 public:
-    /// Reads the files if their folder changed. Files that are gone from it are written again.
+    /// Reads the files if their folder changed. Files that are gone from it are written again. Reads a
+    /// few MiB at most, because the loop waits for it (usually for the first worker's sources, some KiB
+    /// in memory); what is left is read by the next look. Copies are never more than 64 MiB.
     void look(const std::string& folder);
     /// Writes all files into the `sources` of this folder.
     void restore(const std::string& folder) const;
     [[nodiscard]] std::size_t size() const { return files_.size(); }
 
 private:
+    /// Returns false if some files are left for the next look.
+    [[nodiscard]] bool read_new(const std::string& sources);
+
     std::map<std::string, std::string> files_;
     std::string stamp_;  // of the folder when it was read
     std::size_t bytes_ = 0;
@@ -88,7 +93,8 @@ public:
     [[nodiscard]] bool copy() const;
     void copied();
     /// Makes the copy anew in another folder, or in the same one if it is gone. Slow if the copy
-    /// was made: it is kept open, so that it can be made again from itself.
+    /// was made: it is kept open, so that it can be made again from itself. The loop waits for that,
+    /// since the next start may need it; it happens once each time that the folder is removed.
     [[nodiscard]] bool move_to(const std::string& folder);
     /// Returns the path to run now.
     [[nodiscard]] const std::string& path() const;

@@ -182,6 +182,21 @@ class LostFolder(LostCase):
         self.assertEqual(self.command("down", "--name", gate.name).returncode, 0)
         self.assertFalse(os.path.exists(spare[1]))
 
+    def test_the_spare_folder_of_a_killed_gate_is_removed_by_the_next(self):
+        gate = self.served()
+        folder = self.place(gate)
+        replace_by_file(folder.parent)
+        wait_until(lambda: "runtime folder: " in gate.process.output(), "the gate says so")
+        spare = re.search(r"files are in (\S+) meanwhile", gate.process.output())[1]
+        worker = gate.lane(0)["pid"]
+        guard = Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[1]
+        gate.process.kill()
+        wait_until(lambda: not os.path.exists(f"/proc/{worker}") and not os.path.exists(f"/proc/{guard}"), "worker and guard are gone")
+        folder.parent.unlink()
+        self.assertTrue(os.path.exists(spare))
+        self.served()
+        self.assertFalse(os.path.exists(spare))
+
     def test_a_folder_that_can_not_be_written(self):
         gate = self.served()
         folder = self.place(gate)

@@ -178,6 +178,9 @@ void Gate::passes_proof(WorkerId worker) {
 void Gate::fails_proof(WorkerId worker) {
     tell(ProofEnded{worker, proofs_[worker], ProofVerdict::failed});
 }
+void Gate::cannot_send_proof(WorkerId worker) {
+    tell(ProofEnded{worker, proofs_[worker], ProofVerdict::not_sent});
+}
 void Gate::votes(WorkerId worker, std::uint32_t group) {
     tell(ProofEnded{worker, proofs_[worker], ProofVerdict::grouped, group});
 }

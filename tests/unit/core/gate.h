@@ -98,6 +98,7 @@ public:
     }
     void passes_proof(WorkerId worker);
     void fails_proof(WorkerId worker);
+    void cannot_send_proof(WorkerId worker);
     void votes(WorkerId worker, std::uint32_t group);
     void answers_probe(WorkerId worker, ProbeVerdict verdict = ProbeVerdict::answered);
     void exits(WorkerId worker);

@@ -115,5 +115,43 @@ TEST(Shortage, OfAProbeIsNoFailureOfTheWorker) {
     }
 }
 
+TEST(Shortage, OfAProofIsNoJudgementHoweverLongItLasts) {
+    for (const ProofKind kind : {ProofKind::fixed, ProofKind::agree}) {
+        Gate gate(test::proving(1, kind));
+        gate.tell(GateOpened{});
+        gate.tell(WorkerReady{gate.current(0)});
+        for (int i = 0; i < 100; ++i) {
+            gate.pass(1min - 1ns);
+            gate.cannot_send_proof(gate.current(0));
+            ASSERT_EQ(gate.state(0), LaneState::proving) << "no job before its proof";
+        }
+        gate.pass(1min - 1ns);
+        kind == ProofKind::agree ? gate.votes(gate.current(0), 0)
+                                 : gate.passes_proof(gate.current(0));
+        EXPECT_EQ(gate.state(0), LaneState::ready);
+    }
+}
+
+TEST(Shortage, OfAProofGivesASilentWorkerNoMoreThanTheUsualTime) {
+    Gate gate(test::proving(1));
+    gate.tell(GateOpened{});
+    gate.tell(WorkerReady{gate.current(0)});
+    gate.pass(30s);
+    gate.cannot_send_proof(gate.current(0));
+    gate.pass(1min - 1ns);
+    EXPECT_EQ(gate.state(0), LaneState::proving);
+    gate.pass(1ns);
+    EXPECT_EQ(gate.reason(0), Reason::proof_silent);
+}
+
+TEST(Shortage, OfAProofThatIsOverChangesNothing) {
+    Gate gate(test::proving(1));
+    gate.open();
+    gate.cannot_send_proof(gate.current(0));
+    EXPECT_EQ(gate.state(0), LaneState::ready);
+    gate.pass(5min);
+    EXPECT_EQ(gate.state(0), LaneState::ready);
+}
+
 }  // namespace
 }  // namespace turnpike

@@ -31,7 +31,7 @@ TEST(Words, HaveANameForEveryValue) {
     expect_names_up_to(Outcome::refused);
     expect_names_up_to(LaneState::quarantined);
     expect_names_up_to(Reason::proof_due);
-    expect_names_up_to(ProofVerdict::grouped);
+    expect_names_up_to(ProofVerdict::not_sent);
     expect_names_up_to(ProbeVerdict::not_sent);
     expect_names_up_to(ExitCause::shortage);
     expect_names_up_to(Memory::held);

@@ -1,8 +1,10 @@
 #include "os/children.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -149,6 +151,26 @@ TEST_F(ChildrenOfATest, StraysAreEndedWithEverythingThatTheyStarted) {
     EXPECT_THAT(end_strays(), testing::Contains(stray));
     EXPECT_THAT(own_children(), IsEmpty());
     for (const ProcessFacts& process : below) EXPECT_FALSE(hold_process(process.id));
+}
+
+TEST_F(ChildrenOfATest, StraysAreNotTakenForGoneWhileProcessesCannotBeListed) {
+    children();
+    leave_behind("(sleep 1000 &)", 1);
+    const pid_t stray = own_children().front();
+    std::optional<std::vector<pid_t>> strays;
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    rlimit none = before;
+    none.rlim_cur = static_cast<rlim_t>(UniqueFd(::open("/", O_RDONLY | O_CLOEXEC)).get());
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    children().end_strays({.gone = [&](std::vector<pid_t> pids) { strays = std::move(pids); },
+                           .stuck = [](const std::string& who) { ADD_FAILURE() << who; }});
+    for (int chase = 0; chase < 3 && !strays; ++chase) loop_.context().run_one();
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(strays);
+    EXPECT_TRUE(loop_.run_until([&] { return strays.has_value(); }));
+    EXPECT_THAT(strays.value_or(std::vector<pid_t>{}), testing::Contains(stray));
+    EXPECT_THAT(own_children(), IsEmpty());
 }
 
 TEST_F(ChildrenOfATest, StraysThatEndedByThemselvesAreReported) {

@@ -1,15 +1,19 @@
 #include "os/ports.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "os/file.h"
 #include "tests/unit/os/sleeping_process.h"
@@ -119,11 +123,67 @@ TEST(ChosenPort, IsNotAnExcludedOne) {
     EXPECT_NE(choose_port({*first}, 4711), first);
 }
 
+/// Takes and gives back the last descriptors of this process, all the time, as other threads may.
+class DescriptorHog {
+public:
+    DescriptorHog() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        rlimit few = before_;
+        few.rlim_cur = static_cast<rlim_t>(next.get()) + 4;
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        thread_ = std::jthread([](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                std::array<UniqueFd, 4> taken;
+                for (UniqueFd& file : taken)
+                    file = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+            }
+        });
+    }
+    ~DescriptorHog() {
+        thread_ = {};
+        ::setrlimit(RLIMIT_NOFILE, &before_);
+    }
+    DescriptorHog(const DescriptorHog&) = delete;
+    DescriptorHog& operator=(const DescriptorHog&) = delete;
+
+private:
+    rlimit before_{};
+    std::jthread thread_;
+};
+
+TEST(ChosenPort, IsMissingForWantOfDescriptorsAndNotBecauseNoneIsFree) {
+    const DescriptorHog hog;
+    for (int i = 0; i < 2000; ++i) {
+        const auto port = choose_port({}, 4711);
+        ASSERT_TRUE(port || port.error() == Shortage::descriptors);
+    }
+}
+
+TEST(PortStatus, IsUnknownIfFilesCannotBeOpenedAtAnyMomentOfTheLook) {
+    const Listener listener;
+    ASSERT_TRUE(listener.is_there());
+    const SharingChild child({listener.fd()});
+    int unknown = 0;
+    int seen = 0;
+    const DescriptorHog hog;
+    for (int i = 0; i < 500; ++i) {
+        const PortStatus status = status_of(listener.port(), ::getpid());
+        ASSERT_TRUE(status.holder == Holder::tree || status.holder == Holder::unknown)
+            << static_cast<int>(status.holder);
+        EXPECT_EQ(status.shortage,
+                  status.holder == Holder::unknown ? Shortage::descriptors : Shortage::none);
+        (status.holder == Holder::unknown ? unknown : seen) += 1;
+    }
+    RecordProperty("unknown", unknown);
+    RecordProperty("seen", seen);
+}
+
 TEST(ChosenPort, IsMissingIfNoneIsLeft) {
     std::set<std::uint16_t> all;
     for (std::uint32_t port = 0; port <= 65535; ++port)
         all.insert(static_cast<std::uint16_t>(port));
-    EXPECT_FALSE(choose_port(all, 4711));
+    EXPECT_EQ(choose_port(all, 4711).error(), Shortage::ports);
 }
 
 TEST(ChosenPort, IsOutsideTheRangeForConnections) {
@@ -263,6 +323,16 @@ TEST(SocketStatus, IsAStrangersIfAnotherProcessMadeTheSocket) {
     const PortStatus status = look_at_socket(made_by(::getpid()), sleeper.pid());
     EXPECT_EQ(status.holder, Holder::stranger);
     EXPECT_THAT(status.stranger, HasSubstr("(pid " + std::to_string(::getpid()) + ')'));
+}
+
+TEST(SocketStatus, IsUnknownIfFilesCannotBeOpenedAtAnyMomentOfTheLook) {
+    const SleepingProcess sleeper;
+    const DescriptorHog hog;
+    for (int i = 0; i < 500; ++i) {
+        const Holder holder = look_at_socket(made_by(sleeper.pid()), ::getpid()).holder;
+        ASSERT_TRUE(holder == Holder::tree || holder == Holder::unknown)
+            << static_cast<int>(holder);
+    }
 }
 
 TEST(SocketStatus, IsOfTheTreeIfAProcessOfItsUserMadeTheSocketAndEnded) {

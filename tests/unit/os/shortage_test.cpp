@@ -14,6 +14,7 @@ using testing::HasSubstr;
 
 TEST(Shortage, IsToldFromOtherErrors) {
     EXPECT_EQ(shortage_behind(EMFILE), Shortage::descriptors);
+    EXPECT_EQ(shortage_behind(ETOOMANYREFS), Shortage::descriptors);
     EXPECT_EQ(shortage_behind(ENFILE), Shortage::files_of_machine);
     EXPECT_EQ(shortage_behind(ENOMEM), Shortage::memory);
     EXPECT_EQ(shortage_behind(ENOSPC), Shortage::disk);

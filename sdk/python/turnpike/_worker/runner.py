@@ -50,7 +50,10 @@ class Runner:
 
     def serve_aside(self, job: Job) -> None:
         """Serves a cheap request in a thread of its own, beside the running job."""
-        threading.Thread(target=self._serve_aside, args=(job,), name="turnpike-aside", daemon=True).start()
+        try:
+            threading.Thread(target=self._serve_aside, args=(job,), name="turnpike-aside", daemon=True).start()
+        except RuntimeError as error:  # the system allows no more threads; only this aside pays for it
+            self.fail(job, RuntimeError(f"no thread could be started for this aside: {error} (see ulimit -u, pids.max and memory limits)"))
 
     def _serve_aside(self, job: Job) -> None:
         try:

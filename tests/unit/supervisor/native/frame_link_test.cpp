@@ -11,6 +11,7 @@
 
 #include "tests/unit/stream/disk.h"
 #include "tests/unit/supervisor/native/native_peer.h"
+#include "tests/unit/virtual_time.h"
 
 namespace turnpike {
 namespace {
@@ -22,9 +23,10 @@ using wire::Breach;
 /// A link; records what its user heard: the texts of log frames, the sizes of chunks, "done".
 struct Wired final : FrameLinkUser {
     TestLoop loop;
+    VirtualTime time;
     NativePeer peer{loop};
     std::unique_ptr<FrameLink> link =
-        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), *this);
+        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), time, *this);
     std::vector<std::string> texts;
     int breaks = 0;
     Breach breach = Breach::none;

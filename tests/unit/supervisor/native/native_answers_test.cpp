@@ -213,6 +213,17 @@ TEST(NativeAnswers, ThatFailedTellWhy) {
     }
 }
 
+TEST(NativeAnswers, ThatFailedOnALaneWithoutAGpuNeverSayThatItsMemoryRanOut) {
+    using Lane = NativeStand::Lane;
+    for (const bool is_cancelled : {false, true}) {
+        NativeStand stand(Lane::cpu);
+        const std::uint64_t id = stand.start(0);
+        if (is_cancelled) stand.attempts.cancel(NativeStand::attempt(0));
+        stand.say(wire::Failed{.id = id, .why = wire::FailWhy::out_of_memory, .message = "CUDA"});
+        EXPECT_EQ(stand.verdict(0), is_cancelled ? Verdict::cancelled : Verdict::model_failed);
+    }
+}
+
 TEST(NativeAnswers, ThatFailedAreToldInOneLine) {
     EXPECT_EQ(words_of({.type = "KeyError", .message = "x"}), "KeyError: x");
     EXPECT_EQ(words_of({.type = "KeyError", .message = ""}), "KeyError");

@@ -41,19 +41,22 @@ struct NativeStand final : Disk, FrameLinkUser {
                         act(event);
                     }};
     std::unique_ptr<FrameLink> link =
-        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), *this);
+        std::make_unique<FrameLink>(loop.context(), loop.wakeups(), alarms, *this);
     wire::Conversation conversation;
+    enum class Lane : std::uint8_t { cpu, gpu };
+    const bool has_gpu;
     NativeAttempts attempts{{.deps = deps,
                              .worker = WorkerId{1},
                              .link = *link,
                              .conversation = conversation,
+                             .has_gpu = has_gpu,
                              .first_job_took = [this](Duration) { ++first_jobs; }}};
     ActingReader reader;
     int frames = 0;      // heard from the worker
     int first_jobs = 0;  // reported so far
     std::optional<wire::Breach> broke;
 
-    NativeStand() {
+    explicit NativeStand(Lane lane = Lane::gpu) : has_gpu(lane == Lane::gpu) {
         EXPECT_EQ(conversation.heard(wire::Hello{}), wire::Breach::none);
         EXPECT_EQ(conversation.heard(wire::Ready{}), wire::Breach::none);
         link->open(std::move(peer.gate));

@@ -19,7 +19,7 @@ struct NativeWorkerStand : ProcessStand {
     NativePeer peer{loop};
     ActingReader reader;
 
-    NativeWorkerStand() {
+    explicit NativeWorkerStand(std::vector<Gpu> on = {}) : ProcessStand(std::move(on)) {
         pool.worker.model = {.kind = ModelChoice::Kind::python,
                              .path = "/models/digits.py",
                              .name = "Digits",

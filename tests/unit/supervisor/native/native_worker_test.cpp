@@ -171,6 +171,18 @@ TEST(NativeWorker, PutsItsStacksIntoTheLogAndIntoTheRecordOfTheSlowJob) {
     EXPECT_THAT(stand.hear(), ElementsAre("ask_stacks 1", "ask_stacks 2"));
 }
 
+TEST(NativeWorker, RunsOutOfGpuMemoryOnlyOnALaneWithAGpu) {
+    for (const bool has_gpu : {false, true}) {
+        Stand stand(has_gpu ? std::vector<Gpu>{{.uuid = "GPU-1"}} : std::vector<Gpu>{});
+        stand.come_up();
+        stand.send(1);
+        stand.say(
+            wire::Failed{.id = stand.peer.jobs.at(0).id, .why = wire::FailWhy::out_of_memory});
+        EXPECT_EQ(stand.last<AttemptEnded>().verdict,
+                  has_gpu ? Verdict::out_of_memory : Verdict::model_failed);
+    }
+}
+
 TEST(NativeWorker, LetsAToolDumpTheStacksIfItDoesNotAnswerInTime) {
     Stand stand;
     stand.come_up();

@@ -209,6 +209,26 @@ TEST(SourceCopies, BringsBackWhatIsGone) {
     EXPECT_THAT(sources_in(folder), SizeIs(2)) << "a folder in place of a file";
 }
 
+TEST(SourceCopies, ReadsAFewMebibytesAtOnceAndNeverMoreThanItMayKeep) {
+    constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
+    const TemporaryFolder runtime;
+    const Generations generations(runtime.file(""), one_pool());
+    const std::string folder = generations.folder(0, {1});
+    for (int i = 0; i < 100; ++i)
+        runtime.write("generations/" + one_pool()[0].name + "/1/sources/" + std::to_string(i),
+                      std::string(mebibyte, 'x'));
+    SourceCopies copies;
+    for (std::size_t looks = 1; looks <= 16; ++looks) {
+        copies.look(folder);
+        EXPECT_EQ(copies.size(), looks * 4);
+    }
+    for (int i = 0; i < 3; ++i) copies.look(folder);
+    EXPECT_EQ(copies.size(), 64U) << "64 MiB are kept";
+    runtime.write("generations/" + one_pool()[0].name + "/1/sources/small", "");
+    copies.look(folder);
+    EXPECT_EQ(copies.size(), 65U) << "an empty file still fits";
+}
+
 TEST(SourceCopies, LeavesAloneWhatWorkersPublishedSince) {
     const TemporaryFolder runtime;
     const Generations generations(runtime.file(""), one_pool());

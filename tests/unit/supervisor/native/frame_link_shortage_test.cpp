@@ -1,0 +1,84 @@
+// A link that is short of something keeps what it has to send.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "os/send.h"
+#include "supervisor/native/frame_link.h"
+#include "tests/unit/supervisor/native/native_peer.h"
+#include "tests/unit/virtual_time.h"
+
+namespace turnpike {
+namespace {
+
+constexpr int not_limited = 77;  // exit code: the limit does not hold for this process
+
+struct CountingUser final : FrameLinkUser {
+    int breaks = 0;
+    bool heard(const wire::WorkerFrame&) override { return true; }
+    void link_broke(wire::Breach, std::uint8_t) override { ++breaks; }
+};
+
+/// Becomes a user without rights, whose descriptors on their way are limited.
+bool drop_rights() {
+    constexpr uid_t nobody = 65534;
+    const rlimit few{.rlim_cur = 40, .rlim_max = 40};
+    return ::setrlimit(RLIMIT_NOFILE, &few) == 0 && (::geteuid() != 0 || ::setuid(nobody) == 0);
+}
+
+/// Sends descriptors that nobody receives until the kernel takes no more.
+bool fill_the_way(int socket, int file) {
+    for (int i = 0; i < 1000; ++i)
+        if (send_descriptors(socket, "x", std::span(&file, 1)) < 0) return errno == ETOOMANYREFS;
+    return false;
+}
+
+/// Returns 0 if all went as it should, or the number of what did not.
+int send_while_too_many_descriptors_are_on_their_way() {
+    if (!drop_rights()) return not_limited;
+    TestLoop loop;
+    VirtualTime time;
+    CountingUser user;
+    NativePeer peer(loop);
+    FrameLink link(loop.context(), loop.wakeups(), time, user);
+    link.open(std::move(peer.gate));
+    std::array<int, 2> way{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, way.data()) != 0) return 1;
+    const UniqueFd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!fill_the_way(way[0], file.get())) return not_limited;
+    link.send("first", {}, {.file = file.get(), .owner = nullptr});
+    link.send("second");
+    for (int i = 0; i < 100; ++i) time.advance(1s, [&] { loop.poll(); });
+    if (user.breaks != 0 || !link.is_open()) return 2;
+    if (!peer.take(100).empty()) return 3;
+    ::close(way[0]);
+    ::close(way[1]);  // what was on its way is gone
+    std::string told;
+    for (int i = 0; i < 1000 && told.size() < std::string("firstsecond").size(); ++i) {
+        time.advance(1s, [&] { loop.poll(); });
+        told += peer.take(100);
+    }
+    if (user.breaks != 0 || told != "firstsecond") return 4;
+    return peer.files.size() == 1 ? 0 : 5;
+}
+
+TEST(FrameLinkShortage, OfDescriptorsOnTheirWayDelaysFramesAndEndsNobody) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(send_while_too_many_descriptors_are_on_their_way());
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status)) << status;
+    if (WEXITSTATUS(status) == not_limited) GTEST_SKIP() << "the limit does not hold here";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace turnpike
