@@ -1,5 +1,6 @@
 // Who the clients are: an API key, or, for whoever comes without one, the address of the connection.
-// An IPv6 address counts by its /64, because one machine may have all addresses of it.
+// An IPv6 address counts by its /64, because one machine may have all addresses of it. All loopback
+// addresses are one client, because every program of this machine may use any of them.
 //
 // Every client has a small number, so that others can count by client in plain arrays. A client
 // that nobody uses keeps its number for a while, since it may come back: what the engine knows of
@@ -61,8 +62,8 @@ public:
     [[nodiscard]] ClientUse at_address(std::string_view address);
     [[nodiscard]] ClientUse with_key(const ApiKey& key);
 
-    /// Returns what people call the client: "key alice", "10.0.0.7", "2001:db8::/64" or
-    /// "command line". Must be called for numbers in use or remembered.
+    /// Returns what people call the client: "key alice", "10.0.0.7", "2001:db8::/64",
+    /// "this machine" or "command line". Must be called for numbers in use or remembered.
     [[nodiscard]] const std::string& name_of(ClientId id) const;
     /// Returns how many numbers were ever given out, at most clients_max. All are smaller than this.
     [[nodiscard]] std::size_t size() const { return entries_.size(); }

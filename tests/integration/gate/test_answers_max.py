@@ -12,8 +12,8 @@ from reader_case import KINDS, ReaderCase
 MIB = 1 << 20
 MAX = 12 * MIB
 LARGE = 5 * MIB  # what the greedy client asks for on each connection
-GREEDY = "127.0.0.2"  # the address of a client that asks for much and reads nothing
-KEYS = {"answers_max": f"{MAX}B", "answer_rate_min": "0B"}
+GREEDY = "2001:db8:0:1"  # the network of a client that asks for much and reads nothing
+KEYS = {"answers_max": f"{MAX}B", "answer_rate_min": "0B", "trusted_proxies": ["127.0.0.1"]}
 
 
 def files_of(pid):
@@ -60,7 +60,7 @@ class AnswersMax(ReaderCase):
         honest = [self.reader(gate, kind, f"/{target}/{small}", MIB // 4, headers=["Connection: close"])
                   for kind, target in itertools.product(KINDS, ("whole", "stream"))]
         reading = [self.in_thread(client.read_to_end) for client in honest]
-        greedy = [self.reader(gate, kind, f"/{target}/{LARGE}", MIB, source=GREEDY)
+        greedy = [self.reader(gate, kind, f"/{target}/{LARGE}", MIB, network=GREEDY)
                   for target, kind, _ in itertools.product(("whole", "stream"), KINDS, range(4))]
         wait_until(lambda: self.cut(gate) >= len(greedy) - MAX // LARGE - 1, "most of its connections are cut")
         for kind in KINDS:
@@ -90,13 +90,13 @@ class AnswersMax(ReaderCase):
         gate = self.gate_of_all_kinds(KEYS)
         for number, (kind, target) in enumerate((("native", "whole"), ("http", "whole"), ("attached", "stream"))):
             with self.subTest(kind):
-                def ask(size, rate, source=GREEDY):
-                    return self.reader(gate, kind, f"/{target}/{size}", rate, source=source, headers=["Connection: close"])
+                def ask(size, rate, network=GREEDY):
+                    return self.reader(gate, kind, f"/{target}/{size}", rate, network=network, headers=["Connection: close"])
                 sleeper = ask(LARGE, MIB)  # reads nothing
                 wait_until(lambda: gate.status()["answers_bytes"] > LARGE - MIB, "its answer waits")
                 began = gate.status()["uptime_s"]
                 wait_until(lambda: gate.status()["uptime_s"] > began + 2, "it has read nothing for a while")
-                others = [(LARGE, ask(LARGE, MIB)), (LARGE, ask(LARGE, MIB)), (MIB, ask(MIB, MIB // 2, "127.0.0.3"))]
+                others = [(LARGE, ask(LARGE, MIB)), (LARGE, ask(LARGE, MIB)), (MIB, ask(MIB, MIB // 2, "2001:db8:0:2"))]
                 reading = [self.in_thread(other.read_to_end) for _, other in others]
                 self.assertEqual(self.record_of(gate, sleeper)["reason"], "answers_full")
                 for (size, other), future in zip(others, reading):
@@ -129,8 +129,8 @@ class SmallSpool(ReaderCase):
     def test_uploads_have_their_room_whatever_answers_do(self):
         """Four readers ask for more than the disk has. Uploads beside them, of other lanes, fit."""
         folder = self.spool(32 * MIB)
-        gate = self.gate_of_all_kinds({"answer_rate_min": "0B", "spool": str(folder)}, lanes=4)
-        greedy = [self.reader(gate, "http", f"/stream/{16 * MIB}", 16 * MIB, source=GREEDY) for _ in range(4)]
+        gate = self.gate_of_all_kinds({"answer_rate_min": "0B", "trusted_proxies": ["127.0.0.1"], "spool": str(folder)}, lanes=4)
+        greedy = [self.reader(gate, "http", f"/stream/{16 * MIB}", 16 * MIB, network=GREEDY) for _ in range(4)]
         room = 17 * MIB
         wait_until(lambda: self.free(folder) < room, "answers have taken what they may")
         for _ in range(3):

@@ -38,8 +38,18 @@ TEST(Clients, OfIpv6CountByTheirNetwork) {
     EXPECT_EQ(all.id_at("2001:db8:1:2::3"), all.id_at("2001:db8:1:2:ffff::9"));
     EXPECT_NE(all.id_at("2001:db8:1:2::3"), all.id_at("2001:db8:1:3::3"));
     EXPECT_EQ(all.name_at("2001:db8:1:2::3"), "2001:db8:1:2::/64");
-    EXPECT_EQ(all.name_at("::1"), "::1");
     EXPECT_EQ(all.id_at("::ffff:10.0.0.7"), all.id_at("10.0.0.7"));
+}
+
+TEST(Clients, OfThisMachineAreOneWhateverLoopbackAddressTheyUse) {
+    Remembered all;
+    for (const std::string_view address :
+         {"127.0.0.1", "127.0.0.2", "127.255.255.254", "::1", "::ffff:127.0.0.3"}) {
+        EXPECT_EQ(all.id_at(address), all.id_at("127.0.0.1")) << address;
+        EXPECT_EQ(all.name_at(address), "this machine") << address;
+    }
+    for (const std::string_view address : {"128.0.0.1", "126.0.0.1", "::2", "::127.0.0.1"})
+        EXPECT_NE(all.id_at(address), all.id_at("127.0.0.1")) << address;
 }
 
 TEST(Clients, WithAKeyAreTheSameFromEveryAddress) {
