@@ -38,6 +38,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
           refusals_.forget(id);
           deps_.deliver(ClientForgotten{id});
       }),
+      command_line_(clients_.at_address({})),
       losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()),
@@ -148,7 +149,7 @@ ConnectionDeps Gate::connection_deps() {
 void Gate::add_connection(TransportPtr transport, Peer peer) {
     if (connection_deps_.stage == GateStage::over) return;
     const ClientUse client = clients_.at_address(peer.address);
-    if (peer.entrance == Entrance::tcp && !make_room_for(client.id())) return;
+    if (!make_room_for(peer.entrance, client.id())) return;
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -159,22 +160,36 @@ void Gate::add_connection(TransportPtr transport, Peer peer) {
     by_ticket_[place] = std::make_shared<Connection>(connection_deps_, std::move(transport),
                                                      std::move(peer), ticket);
     ++connections_;
+    if (client.id() == command_line_.id()) ++command_lines_;
     by_ticket_[place]->start();
 }
 
 bool Gate::has_room() const {
-    return connections_ < deps_.config.gate.connections_max || crowd_.has_removable();
+    return clients_connected() < deps_.config.gate.connections_max || crowd_.has_removable();
+}
+
+bool Gate::make_room_for(Entrance entrance, ClientId client) {
+    return entrance == Entrance::command_line ? make_room_for_command_line()
+                                              : make_room_for_client(client);
+}
+
+bool Gate::make_room_for_command_line() {
+    if (command_lines_ < command_lines_max) return true;
+    Connection* first = crowd_.first_of(command_line_.id());
+    if (first == nullptr) return false;
+    first->push_out();
+    return true;
 }
 
 /// The last tenth of the connections is for clients that have less than their share. So nobody can
 /// take all of them with connections that may not be pushed out.
-bool Gate::make_room_for(ClientId client) {
+bool Gate::make_room_for_client(ClientId client) {
     const std::size_t most = deps_.config.gate.connections_max;
-    if (connections_ < most - most / 10) return true;
+    if (clients_connected() < most - most / 10) return true;
     const std::size_t share =
         std::max<std::size_t>(1, most / std::max<std::size_t>(1, crowd_.clients()));
     const bool has_its_share = crowd_.count(client) >= share;
-    if (!has_its_share && connections_ < most) return true;
+    if (!has_its_share && clients_connected() < most) return true;
     Connection* first = has_its_share ? crowd_.first_of(client) : crowd_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
@@ -196,6 +211,7 @@ void Gate::closed(Connection& connection) {
     closed_.push_back(std::exchange(by_ticket_[place], nullptr));
     free_places_.push_back(place);
     --connections_;
+    if (connection.client() == command_line_.id()) --command_lines_;
     deps_.wakeups.add(*this);
 }
 

@@ -127,18 +127,39 @@ class UnixSocket(Case):
         self.assertEqual(ask("GET", "/-/crashes", bearer(admin)).status, 200)
         self.assertEqual(self.command("crashes", "--name", gate.name).returncode, 0)
 
-    def ask(self, gate, target, headers=()):
+    def connect(self, gate, name=None):
+        """Connects to the Unix socket, from an abstract name if there is one."""
         path = self.path(gate)
         client = Client.__new__(Client)
         client.socket, client.unread = socket.socket(socket.AF_UNIX), bytearray()
         self.addCleanup(client.close)
+        if name is not None:
+            client.socket.bind("\0" + name)
         here = os.getcwd()
         os.chdir(path.parent)  # the path may be too long for a socket
         try:
             client.socket.connect(path.name)
         finally:
             os.chdir(here)
-        return client.request("GET", target, None, [*headers, ("Connection", "close")]).answer()
+        return client
+
+    def ask(self, gate, target, headers=()):
+        return self.connect(gate).request("GET", target, None, [*headers, ("Connection", "close")]).answer()
+
+    def test_a_flood_of_the_unix_socket_is_bounded_and_keeps_nobody_out(self):
+        most, commands = 40, 16
+        gate = self.gate([self.scripted(echo)], gate={"connections_max": most})
+        files = f"/proc/{gate.process.pid}/fd"
+        before = len(os.listdir(files))
+        for name in (None, "turnpike-command-line/{}", "turnpike-command-lines", "turnpike/{}"):
+            flood = [self.connect(gate, name and f"{name.format(i)}{'' if '{' in name else i}") for i in range(5 * most)]
+            with self.subTest(name=name):
+                for i in range(5):
+                    self.assertEqual(gate.post({"i": i}).status, 200)
+                    self.assertEqual(self.command("status", "--name", gate.name).returncode, 0)
+                self.assertLessEqual(len(os.listdir(files)), before + most + commands + 2)
+            for client in flood:
+                client.close()
 
     def test_what_a_proxy_forwards_needs_a_key_as_over_tcp(self):
         for proxies in ([], ["unix"]):
