@@ -149,7 +149,7 @@ ConnectionDeps Gate::connection_deps() {
 void Gate::add_connection(TransportPtr transport, Peer peer) {
     if (connection_deps_.stage == GateStage::over) return;
     const ClientUse client = clients_.at_address(peer.address);
-    if (!make_room_for(peer.entrance, client.id())) return;
+    if (!make_room_for(peer, client.id())) return;
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -168,9 +168,9 @@ bool Gate::has_room() const {
     return clients_connected() < deps_.config.gate.connections_max || crowd_.has_removable();
 }
 
-bool Gate::make_room_for(Entrance entrance, ClientId client) {
-    return entrance == Entrance::command_line ? make_room_for_command_line()
-                                              : make_room_for_client(client);
+bool Gate::make_room_for(const Peer& peer, ClientId client) {
+    return peer.entrance == Entrance::command_line ? make_room_for_command_line()
+                                                   : make_room_for_client(peer, client);
 }
 
 bool Gate::make_room_for_command_line() {
@@ -183,17 +183,23 @@ bool Gate::make_room_for_command_line() {
 
 /// The last tenth of the connections is for clients that have less than their share. So nobody can
 /// take all of them with connections that may not be pushed out.
-bool Gate::make_room_for_client(ClientId client) {
+bool Gate::make_room_for_client(const Peer& peer, ClientId client) {
     const std::size_t most = deps_.config.gate.connections_max;
     if (clients_connected() < most - most / 10) return true;
-    const std::size_t share =
-        std::max<std::size_t>(1, most / std::max<std::size_t>(1, crowd_.clients()));
-    const bool has_its_share = crowd_.count(client) >= share;
+    const bool has_its_share = has_share(peer, client);
     if (!has_its_share && clients_connected() < most) return true;
     Connection* first = has_its_share ? crowd_.first_of(client) : crowd_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
     return true;
+}
+
+/// One share is kept for a client that is not here yet. A trusted proxy has no share: it speaks for
+/// many clients from one address.
+bool Gate::has_share(const Peer& peer, ClientId client) const {
+    if (proxies_.is_trusted(peer.entrance, peer.address)) return false;
+    const std::size_t share = deps_.config.gate.connections_max / (crowd_.clients() + 1);
+    return crowd_.count(client) >= std::max<std::size_t>(share, 1);
 }
 
 void Gate::push_one_out() {

@@ -100,8 +100,9 @@ private:
     [[nodiscard]] std::vector<ClientFigures> client_figures() const;
     [[nodiscard]] ConnectionDeps connection_deps();
     [[nodiscard]] Connection* find(Ticket ticket) const;
-    [[nodiscard]] bool make_room_for(Entrance entrance, ClientId client);
-    [[nodiscard]] bool make_room_for_client(ClientId client);
+    [[nodiscard]] bool make_room_for(const Peer& peer, ClientId client);
+    [[nodiscard]] bool make_room_for_client(const Peer& peer, ClientId client);
+    [[nodiscard]] bool has_share(const Peer& peer, ClientId client) const;
     [[nodiscard]] bool make_room_for_command_line();
     [[nodiscard]] std::size_t clients_connected() const { return connections_ - command_lines_; }
     void closed(Connection& connection);

@@ -11,9 +11,12 @@ namespace {
 
 constexpr std::uint32_t most = 20;
 
+constexpr std::string_view proxy = "10.9.9.9";
+
 Config small_gate() {
     Config config{.pools = {PoolConfig{.name = "only"}}};
     config.gate.connections_max = most;
+    config.gate.trusted_proxies.networks = {*parse_network(proxy)};
     return config;
 }
 
@@ -48,6 +51,32 @@ TEST(GateRoom, BoundsProxiesOnTheUnixSocketLikeOtherClients) {
     EXPECT_LE(gate.gate.connections(), most);
     EXPECT_TRUE(gate.is_served(gate.come(Entrance::tcp, "10.0.0.1")));
     EXPECT_TRUE(gate.is_served(gate.command_line()));
+}
+
+TEST(GateRoom, KeepsAShareForWhoIsNotHereYet) {
+    Crowded gate;
+    for (std::uint32_t i = 0; i < most; ++i) {
+        gate.busy("10.0.0.1");
+        gate.busy("10.0.0.2");
+    }
+    EXPECT_EQ(gate.gate.connections(), most - most / 10);
+    EXPECT_TRUE(gate.is_served(gate.come(Entrance::tcp, "10.0.0.3")));
+}
+
+TEST(GateRoom, HasNoShareForATrustedProxy) {
+    Crowded gate;
+    gate.busy("10.0.0.1");
+    for (std::uint32_t i = 1; i < most; ++i) EXPECT_FALSE(gate.busy(std::string(proxy)).is_over);
+    EXPECT_EQ(gate.gate.connections(), most);
+}
+
+TEST(GateRoom, FindsAConnectionToPushOutBehindManyClientsThatAreBusy) {
+    Crowded gate;
+    Client& idle = gate.come(Entrance::tcp, "10.0.1.1");
+    for (std::uint32_t i = 1; i < most; ++i) gate.busy("10.0.0." + std::to_string(i));
+    EXPECT_TRUE(gate.gate.has_room());
+    EXPECT_TRUE(gate.is_served(gate.come(Entrance::tcp, "10.0.1.2")));
+    EXPECT_TRUE(gate.loop.run_until([&] { return idle.is_over; }));
 }
 
 TEST(GateRoom, KeepsPlacesForTheCommandLine) {
