@@ -163,11 +163,9 @@ std::size_t Connection::look_at_client() {
     return unsent;
 }
 
-std::uint64_t Connection::answer_bytes_waiting() const {
+Answer* Connection::waiting_answer() const {
     const bool is_read = state_ == State::answering || state_ == State::blocked;
-    return is_read && job_.is_open() && client_ != Client::left
-               ? job_.exchange().answer.share().total()
-               : 0;
+    return is_read && job_.is_open() && client_ != Client::left ? &job_.exchange().answer : nullptr;
 }
 
 std::uint64_t Connection::measure_reading_rate() {

@@ -42,7 +42,7 @@ Gate::Gate(GateDeps deps, const Address& bound)
       losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()),
-      answer_room_(deps_.exchanges.answers(), by_ticket_, deps_.wakeups) {
+      answer_room_(deps_.exchanges.answers(), deps_.store, by_ticket_, deps_.wakeups) {
     const GateConfig& config = deps_.config.gate;
     timeouts_.set(Wait::request, config.idle_timeout);
     timeouts_.set(Wait::head, config.head_timeout);
@@ -238,6 +238,7 @@ void Gate::close_all() {
 void Gate::tick() {
     deps_.clock.read_wall_clock();
     timeouts_.expire(deps_.clock.now());
+    answer_room_.look_at_disk(deps_.clock.now());
     if (deps_.keys.refresh()) key_rates_.keep_only(deps_.keys.ring().keys());
 }
 
