@@ -1,4 +1,5 @@
 // A connection answers: it chooses the answer, and writes it as the socket takes it.
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,9 @@ namespace {
 
 /// A rest of this size in the send buffer counts as taken by the client.
 constexpr std::size_t in_passing_max = std::size_t{64} * 1024;
+
+/// When a job may come again whose body found no descriptor or memory.
+constexpr Duration after_shortage = 1s;
 
 }  // namespace
 
@@ -35,7 +39,10 @@ void Connection::ended(const EndJob& end) {
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed))
         return answer_job();
-    answer_problem(take_objection(end), end.retry_after);
+    const Objection objection = take_objection(end);
+    const bool is_ours = objection.problem == Problem::shortage;
+    answer_problem(objection,
+                   is_ours ? std::max(end.retry_after, after_shortage) : end.retry_after);
 }
 
 // ── choosing the answer ──────────────────────────────────────────────────────────────────────────
