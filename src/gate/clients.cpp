@@ -28,6 +28,9 @@ std::string name_at(std::string_view text) {
 
 }  // namespace
 
+static_assert(Clients::addresses_max + keys_max + Clients::unused_max < clients_max,
+              "every key must find a number");
+
 ClientUse& ClientUse::operator=(ClientUse&& other) noexcept {
     std::swap(clients_, other.clients_);
     std::swap(id_, other.id_);
@@ -66,6 +69,8 @@ ClientUse Clients::use(ClientId known) {
 }
 
 ClientUse Clients::use_new(std::string name, std::uint64_t key) {
+    const bool is_address = key == 0;
+    if (is_address && addresses_ >= addresses_max) return use_rest();
     Entry* const found = entry_for_new();
     if (found == nullptr) return use_rest();
     Entry& entry = *found;
@@ -76,6 +81,7 @@ ClientUse Clients::use_new(std::string name, std::uint64_t key) {
     entry.name = std::move(name);
     entry.key = key;
     entry.uses = 1;
+    if (is_address) ++addresses_;
     return {this, entry.id};
 }
 
@@ -111,13 +117,17 @@ ClientUse Clients::use_rest() {
 
 void Clients::add_use(ClientId id) {
     Entry& entry = entries_[id.value];
-    if (entry.uses++ == 0) unused_.remove(entry);
+    if (entry.uses++ > 0) return;
+    unused_.remove(entry);
+    if (entry.key == 0) ++addresses_;
 }
 
 void Clients::remove_use(ClientId id) {
     Entry& entry = entries_[id.value];
     CHECK(entry.uses > 0);
-    if (--entry.uses == 0) unused_.push_back(entry);
+    if (--entry.uses > 0) return;
+    unused_.push_back(entry);
+    if (entry.key == 0) --addresses_;
 }
 
 }  // namespace turnpike

@@ -5,7 +5,8 @@
 // Every client has a small number, so that others can count by client in plain arrays. A client
 // that nobody uses keeps its number for a while, since it may come back: what the engine knows of
 // it (that its jobs kill workers, for example) stays. Only then the number goes to somebody else.
-// If all numbers are in use at once, whoever comes then shares the last one.
+// If too many numbers are in use at once, whoever comes then shares the last one. Addresses may use
+// half of them, so that every key has its own, whoever comes with many addresses.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +52,8 @@ class Clients {
 public:
     /// How many clients that nobody uses are remembered.
     static constexpr std::size_t unused_max = 1024;
+    /// How many addresses may have a number of their own at once.
+    static constexpr std::size_t addresses_max = clients_max / 2;
 
     /// Calls `forgotten` before a number goes to another client.
     explicit Clients(std::function<void(ClientId)> forgotten) : forgotten_(std::move(forgotten)) {}
@@ -90,7 +93,8 @@ private:
     std::deque<Entry> entries_;  // index: the id
     std::unordered_map<std::string, ClientId> by_address_;
     std::unordered_map<std::uint64_t, ClientId> by_key_;
-    ClientId rest_;  // whoever came when all numbers were in use; none before that
+    ClientId rest_;              // whoever came when all numbers were in use; none before that
+    std::size_t addresses_ = 0;  // in use
     List<Entry, &Entry::links> unused_;  // the one that has been unused longest first
 };
 
