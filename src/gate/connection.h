@@ -161,6 +161,7 @@ private:
     void cut();
     std::size_t look_at_client();
     [[nodiscard]] RateRule rate_rule() const;
+    [[nodiscard]] bool reads_too_slowly() const;
 
     ConnectionDeps& deps_;
     const TransportPtr transport_;

@@ -163,6 +163,12 @@ RateRule Connection::rate_rule() const {
     return {.per_second = config.answer_rate_min, .window = config.rate_window};
 }
 
+bool Connection::reads_too_slowly() const {
+    const Answer* answer = waiting_answer();
+    const Held held = answer != nullptr && answer->holds_writer() ? Held::lane : Held::answer;
+    return pace_.is_too_slow(rate_rule(), held);
+}
+
 /// Returns how many bytes the client still has to take.
 std::size_t Connection::look_at_client() {
     const std::size_t unsent = transport_->unsent();
@@ -194,7 +200,7 @@ void Connection::all_written() {
 void Connection::go_on_draining() {
     if (transport_->is_dead()) return give_up(Departure::left);
     if (look_at_client() <= in_passing_max) return answered();
-    if (pace_.is_too_slow(rate_rule())) return cut_off(Departure::too_slow);
+    if (reads_too_slowly()) return cut_off(Departure::too_slow);
     if (wait != Wait::draining) wait_for(Wait::draining);
 }
 

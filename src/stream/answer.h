@@ -111,6 +111,8 @@ public:
     [[nodiscard]] const AnswerShare& share() const { return share_; }
     /// Returns how many bytes its reader took.
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
+    /// True if the writer waits for the reader.
+    [[nodiscard]] bool holds_writer() const { return is_writer_waiting_; }
     /// True if the disk refused a part of it, so that the writer has to wait for the reader.
     [[nodiscard]] bool waits_for_disk() const;
     /// Writes again what the disk refused, because it may have room now.

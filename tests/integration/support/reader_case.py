@@ -37,19 +37,21 @@ class Large(turnpike.Model):
 
 
 class ReadingClient:
-    """Reads what it asked for at so many bytes per second, and has a small buffer then. None: as fast as it can. With
+    """Reads what it asked for at so many bytes per second, and has a small buffer then, unless `buffer` is None: then the
+    kernel chooses. With the rate None it reads as fast as it can. With
     `network` ("2001:db8:0:1") it comes through a proxy, from a further address of this network, and all of these are one
     client."""
     hosts = itertools.count(1)
 
-    def __init__(self, case, gate, targets, rate, version="1.1", headers=(), network=None):
+    def __init__(self, case, gate, targets, rate, version="1.1", headers=(), network=None,
+                 buffer=16 * 1024):
         self.rate = rate
         self.got = bytearray()
         self.ended_as = None  # "closed" or "reset"
         self.socket = socket.socket()
         case.addCleanup(self.socket.close)
-        if rate is not None:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
+        if rate is not None and buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.connect(("127.0.0.1", gate.port))
         self.name = "%s:%d" % self.socket.getsockname()
         if network is not None:
