@@ -64,8 +64,12 @@ std::vector<LogTarget> log_targets(const LogConfig& config) {
 /// Returns why this process may open too few files for any gate, or nullopt if it may open enough.
 /// Without this check, whatever is opened first would fail, with a message of its own.
 std::optional<std::string> objection_to_limit(const OpenFiles& files) {
-    const auto fits = connections_for(
-        {.limit = files.now, .open = count_open_files(), .lanes = 1, .pools = 1, .wanted = 1});
+    const auto fits = connections_for({.limit = files.now,
+                                       .open = count_open_files(),
+                                       .lanes = 1,
+                                       .workers = 1,
+                                       .pools = 1,
+                                       .wanted = 1});
     return fits ? std::nullopt : std::optional(fits.error());
 }
 

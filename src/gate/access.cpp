@@ -6,7 +6,6 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "http/fields.h"
-#include "http/forwarded.h"
 
 namespace turnpike {
 
@@ -71,9 +70,11 @@ std::string_view origin_in(std::string_view url) {
                                         : url.substr(0, url.find_first_of("/?#", at + mark.size()));
 }
 
-/// On a gate without keys, whoever is no page may do everything.
-std::expected<Caller, Problem> check_without_keys(Sender sender, Rule rule) {
-    if (sender == Sender::user) return Caller{.is_admin = true};
+/// On a gate without keys, whoever is no page may do everything. But a proxy on the Unix socket may
+/// speak for somebody on another machine, and nobody but our own user was meant to reach that socket.
+std::expected<Caller, Problem> check_without_keys(Sender sender, Entrance entrance, Rule rule) {
+    if (sender == Sender::user && entrance != Entrance::unix_socket)
+        return Caller{.is_admin = true};
     if (rule == Rule::anybody || rule == Rule::job) return Caller{};
     return std::unexpected(Problem::not_permitted);
 }
@@ -107,14 +108,13 @@ AccessControl::AccessControl(const GateConfig& config, const Address& bound)
 std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& head,
                                                     Entrance entrance, Rule rule,
                                                     const Keys& keys) const {
-    if (entrance == Entrance::unix_socket && !http::is_forwarded(head.fields))
-        return Caller{.is_admin = true};
+    if (entrance == Entrance::command_line) return Caller{.is_admin = true};
     const auto presented = keys.are_required ? presented_key(head) : std::nullopt;
     const ApiKey* key = presented ? keys.ring.find(*presented) : nullptr;
     if (key == nullptr && !is_our_host(head.host)) return std::unexpected(Problem::foreign_host);
     const Sender sender = sender_of(head, keys);
     if (sender == Sender::foreign_page) return std::unexpected(Problem::foreign_origin);
-    if (!keys.are_required) return check_without_keys(sender, rule);
+    if (!keys.are_required) return check_without_keys(sender, entrance, rule);
     if (key == nullptr && rule != Rule::anybody)
         return std::unexpected(presented ? Problem::wrong_key : Problem::no_key);
     return check_key(key, rule);

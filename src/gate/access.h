@@ -24,14 +24,15 @@ enum class Rule : std::uint8_t {
     anybody,  // for routes that only say whether the gate is alive and ready
     job,      // sends a job: any valid key. If keys are not required, also pages of allowed origins
     member,   // any valid key; it sees only its own jobs
-    admin,    // an admin key, or the command line. If keys are not required, everybody is admin
+    admin,    // an admin key, or the command line. If keys are not required, every user is admin
 };
 
 /// How the request reached us.
 enum class Entrance : std::uint8_t {
     tcp,
-    unix_socket,  // the listener has checked the peer's user. It is the command line, or, if it says
-                  // so, a proxy that forwards for others: then the request is checked as over TCP
+    unix_socket,  // a program of our own user or root, most likely a proxy: it may speak for anybody,
+                  // also if it does not say so
+    command_line,  // our own command line, over the Unix socket (os/command_line.h)
 };
 
 /// Who sent a request, as far as its fields tell.

@@ -42,13 +42,8 @@ void ClientJob::arrive(Arrival arrival, const http::RequestHead& head, const Api
     state_ = State::arrived;
 }
 
-/// What a proxy sends over the Unix socket for somebody whom it does not name is not the command
-/// line's.
 std::optional<std::string> ClientJob::forwarded_for(const http::RequestHead& head) const {
-    auto client = deps_.proxies.client_of(head.fields, peer_.entrance, peer_.address);
-    const bool is_unknown = !client && arrival_.is_forwarded;
-    if (is_unknown && peer_.entrance == Entrance::unix_socket) return "unix socket";
-    return client;
+    return deps_.proxies.client_of(head.fields, peer_.entrance, peer_.address);
 }
 
 void ClientJob::turn_away(const Objection& objection, EndReason reason) {
@@ -144,7 +139,7 @@ Audience ClientJob::audience() const {
     const bool is_of_proxy =
         arrival_.is_forwarded || (peer_.entrance == Entrance::tcp &&
                                   deps_.proxies.is_trusted(peer_.entrance, peer_.address));
-    const bool is_local = !is_of_proxy && (peer_.entrance == Entrance::unix_socket ||
+    const bool is_local = !is_of_proxy && (peer_.entrance == Entrance::command_line ||
                                            is_loopback_host(peer_.address));
     const bool is_trusted =
         is_local || deps_.config.pools[arrival_.pool.value].errors == ErrorsShown::full;

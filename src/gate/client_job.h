@@ -25,7 +25,7 @@ namespace turnpike {
 /// Who is at the other end of a connection.
 struct Peer {
     Entrance entrance = Entrance::tcp;
-    std::string address;  // "127.0.0.1", "::1"; empty for the Unix socket
+    std::string address;  // "127.0.0.1", "::1", "unix socket"; empty for the command line
     std::string text;     // the address with its port, for logs
 };
 

@@ -10,20 +10,26 @@ namespace turnpike {
 
 namespace {
 
-/// Returns the address, or the network of an IPv6 address that is not of this machine.
-std::string network_of(std::string_view text) {
+/// Returns whom we take for one client: all of this machine, an IPv4 address, or the network of an
+/// IPv6 address.
+std::string name_at(std::string_view text) {
     namespace ip = boost::asio::ip;
     boost::system::error_code error;
     ip::address address = ip::make_address(text, error);
-    if (error || address.is_v4() || address.is_loopback()) return std::string(text);
-    if (address.to_v6().is_v4_mapped())
-        return ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string();
+    if (error) return std::string(text);
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
+    if (address.is_loopback()) return "this machine";
+    if (address.is_v4()) return address.to_string();
     ip::address_v6::bytes_type bytes = address.to_v6().to_bytes();
     std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
     return ip::address_v6(bytes).to_string() + "/64";
 }
 
 }  // namespace
+
+static_assert(Clients::addresses_max + keys_max + Clients::unused_max < clients_max,
+              "every key must find a number");
 
 ClientUse& ClientUse::operator=(ClientUse&& other) noexcept {
     std::swap(clients_, other.clients_);
@@ -42,7 +48,7 @@ ClientUse ClientUse::again() const {
 }
 
 ClientUse Clients::at_address(std::string_view address) {
-    std::string name = address.empty() ? "command line" : network_of(address);
+    std::string name = address.empty() ? "command line" : name_at(address);
     const auto known = by_address_.find(name);
     return known != by_address_.end() ? use(known->second) : use_new(std::move(name), 0);
 }
@@ -63,6 +69,8 @@ ClientUse Clients::use(ClientId known) {
 }
 
 ClientUse Clients::use_new(std::string name, std::uint64_t key) {
+    const bool is_address = key == 0;
+    if (is_address && addresses_ >= addresses_max) return use_rest();
     Entry* const found = entry_for_new();
     if (found == nullptr) return use_rest();
     Entry& entry = *found;
@@ -73,6 +81,7 @@ ClientUse Clients::use_new(std::string name, std::uint64_t key) {
     entry.name = std::move(name);
     entry.key = key;
     entry.uses = 1;
+    if (is_address) ++addresses_;
     return {this, entry.id};
 }
 
@@ -108,13 +117,17 @@ ClientUse Clients::use_rest() {
 
 void Clients::add_use(ClientId id) {
     Entry& entry = entries_[id.value];
-    if (entry.uses++ == 0) unused_.remove(entry);
+    if (entry.uses++ > 0) return;
+    unused_.remove(entry);
+    if (entry.key == 0) ++addresses_;
 }
 
 void Clients::remove_use(ClientId id) {
     Entry& entry = entries_[id.value];
     CHECK(entry.uses > 0);
-    if (--entry.uses == 0) unused_.push_back(entry);
+    if (--entry.uses > 0) return;
+    unused_.push_back(entry);
+    if (entry.key == 0) --addresses_;
 }
 
 }  // namespace turnpike

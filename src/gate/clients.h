@@ -1,10 +1,12 @@
 // Who the clients are: an API key, or, for whoever comes without one, the address of the connection.
-// An IPv6 address counts by its /64, because one machine may have all addresses of it.
+// An IPv6 address counts by its /64, because one machine may have all addresses of it. All loopback
+// addresses are one client, because every program of this machine may use any of them.
 //
 // Every client has a small number, so that others can count by client in plain arrays. A client
 // that nobody uses keeps its number for a while, since it may come back: what the engine knows of
 // it (that its jobs kill workers, for example) stays. Only then the number goes to somebody else.
-// If all numbers are in use at once, whoever comes then shares the last one.
+// If too many numbers are in use at once, whoever comes then shares the last one. Addresses may use
+// half of them, so that every key has its own, whoever comes with many addresses.
 #pragma once
 
 #include <cstddef>
@@ -50,6 +52,8 @@ class Clients {
 public:
     /// How many clients that nobody uses are remembered.
     static constexpr std::size_t unused_max = 1024;
+    /// How many addresses may have a number of their own at once.
+    static constexpr std::size_t addresses_max = clients_max / 2;
 
     /// Calls `forgotten` before a number goes to another client.
     explicit Clients(std::function<void(ClientId)> forgotten) : forgotten_(std::move(forgotten)) {}
@@ -61,8 +65,8 @@ public:
     [[nodiscard]] ClientUse at_address(std::string_view address);
     [[nodiscard]] ClientUse with_key(const ApiKey& key);
 
-    /// Returns what people call the client: "key alice", "10.0.0.7", "2001:db8::/64" or
-    /// "command line". Must be called for numbers in use or remembered.
+    /// Returns what people call the client: "key alice", "10.0.0.7", "2001:db8::/64",
+    /// "this machine" or "command line". Must be called for numbers in use or remembered.
     [[nodiscard]] const std::string& name_of(ClientId id) const;
     /// Returns how many numbers were ever given out, at most clients_max. All are smaller than this.
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -89,7 +93,8 @@ private:
     std::deque<Entry> entries_;  // index: the id
     std::unordered_map<std::string, ClientId> by_address_;
     std::unordered_map<std::uint64_t, ClientId> by_key_;
-    ClientId rest_;  // whoever came when all numbers were in use; none before that
+    ClientId rest_;              // whoever came when all numbers were in use; none before that
+    std::size_t addresses_ = 0;  // in use
     List<Entry, &Entry::links> unused_;  // the one that has been unused longest first
 };
 

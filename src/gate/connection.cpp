@@ -152,11 +152,11 @@ void Connection::time_is_up() {
         case State::answering: return check_if_client_left();
         case State::blocked:
             look_at_client();
-            if (pace_.is_too_slow(rate_rule())) return cut_off(Departure::too_slow);
+            if (reads_too_slowly()) return cut_off(Departure::too_slow);
             return wait_for(Wait::writing);
         case State::draining: return go_on_draining();
         case State::closing:
-            if (look_at_client() == 0 || pace_.is_too_slow(rate_rule())) return close();
+            if (look_at_client() == 0 || reads_too_slowly()) return close();
             return wait_for(Wait::closing);
         case State::deciding:
         case State::storing:

@@ -76,8 +76,8 @@ public:
     [[nodiscard]] bool has_live_job() const { return job_.is_live(); }
 
     // ── the answer that waits for the client ──
-    /// Returns how much room the answer takes. 0 while the client can't read any of it yet.
-    [[nodiscard]] std::uint64_t answer_bytes_waiting() const;
+    /// Returns the answer of the job. nullptr while the client can't read any of it yet.
+    [[nodiscard]] Answer* waiting_answer() const;
     /// Returns how many bytes per second the client reads.
     [[nodiscard]] std::uint64_t measure_reading_rate();
     /// Takes the next request, which came together with an earlier one. Called by Wakeups.
@@ -161,6 +161,7 @@ private:
     void cut();
     std::size_t look_at_client();
     [[nodiscard]] RateRule rate_rule() const;
+    [[nodiscard]] bool reads_too_slowly() const;
 
     ConnectionDeps& deps_;
     const TransportPtr transport_;

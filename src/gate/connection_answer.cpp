@@ -1,4 +1,5 @@
 // A connection answers: it chooses the answer, and writes it as the socket takes it.
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,9 @@ namespace {
 
 /// A rest of this size in the send buffer counts as taken by the client.
 constexpr std::size_t in_passing_max = std::size_t{64} * 1024;
+
+/// When a job may come again whose body found no descriptor or memory.
+constexpr Duration after_shortage = 1s;
 
 }  // namespace
 
@@ -35,7 +39,10 @@ void Connection::ended(const EndJob& end) {
         (end.reason == EndReason::answered || end.reason == EndReason::bad_input ||
          end.reason == EndReason::model_failed))
         return answer_job();
-    answer_problem(take_objection(end), end.retry_after);
+    const Objection objection = take_objection(end);
+    const bool is_ours = objection.problem == Problem::shortage;
+    answer_problem(objection,
+                   is_ours ? std::max(end.retry_after, after_shortage) : end.retry_after);
 }
 
 // ── choosing the answer ──────────────────────────────────────────────────────────────────────────
@@ -156,6 +163,12 @@ RateRule Connection::rate_rule() const {
     return {.per_second = config.answer_rate_min, .window = config.rate_window};
 }
 
+bool Connection::reads_too_slowly() const {
+    const Answer* answer = waiting_answer();
+    const Held held = answer != nullptr && answer->holds_writer() ? Held::lane : Held::answer;
+    return pace_.is_too_slow(rate_rule(), held);
+}
+
 /// Returns how many bytes the client still has to take.
 std::size_t Connection::look_at_client() {
     const std::size_t unsent = transport_->unsent();
@@ -163,11 +176,9 @@ std::size_t Connection::look_at_client() {
     return unsent;
 }
 
-std::uint64_t Connection::answer_bytes_waiting() const {
+Answer* Connection::waiting_answer() const {
     const bool is_read = state_ == State::answering || state_ == State::blocked;
-    return is_read && job_.is_open() && client_ != Client::left
-               ? job_.exchange().answer.share().total()
-               : 0;
+    return is_read && job_.is_open() && client_ != Client::left ? &job_.exchange().answer : nullptr;
 }
 
 std::uint64_t Connection::measure_reading_rate() {
@@ -189,7 +200,7 @@ void Connection::all_written() {
 void Connection::go_on_draining() {
     if (transport_->is_dead()) return give_up(Departure::left);
     if (look_at_client() <= in_passing_max) return answered();
-    if (pace_.is_too_slow(rate_rule())) return cut_off(Departure::too_slow);
+    if (reads_too_slowly()) return cut_off(Departure::too_slow);
     if (wait != Wait::draining) wait_for(Wait::draining);
 }
 

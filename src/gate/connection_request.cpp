@@ -1,7 +1,6 @@
 // A connection takes a request: its head, then its body, which it takes out of its framing and puts
 // into the exchange. Once the body is complete, the job can be queued.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/bytes.h"
@@ -10,6 +9,7 @@
 #include "http/fault.h"
 #include "http/fields.h"
 #include "http/write.h"
+#include "os/shortage.h"
 
 namespace turnpike {
 
@@ -31,6 +31,13 @@ ClientLimits limits_of(const ApiKey* key) {
     return {.priority_max = key->limits.priority_max,
             .jobs_max = key->limits.jobs_max.value_or(0),
             .bytes_max = key->limits.bytes_max.value_or(Bytes{})};
+}
+
+/// Returns the objection to a body that could not be stored. A full disk is one reason of several.
+Objection objection_to_storing(int error) {
+    const Shortage shortage = shortage_behind(error);
+    const bool is_of_disk = shortage == Shortage::disk || shortage == Shortage::none;
+    return {is_of_disk ? Problem::no_room_on_disk : Problem::shortage, text_of_error(error)};
 }
 
 std::string_view value_of(const http::RequestHead& head, std::string_view name) {
@@ -195,7 +202,7 @@ void Connection::take_piece(std::string_view piece) {
 void Connection::body_stored(int error) {
     if (state_ != State::storing) return;
     state_ = State::body;
-    if (error != 0) return fail_body({Problem::no_room_on_disk, std::strerror(error)});
+    if (error != 0) return fail_body(objection_to_storing(error));
     go_on();
 }
 
@@ -208,7 +215,7 @@ void Connection::complete_body() {
             const auto self = weak.lock();
             if (self == nullptr || self->state_ != State::storing) return;
             if (error == 0) return self->queue_job();
-            self->fail_body({Problem::no_room_on_disk, std::strerror(error)});
+            self->fail_body(objection_to_storing(error));
         });
     if (taken == Body::Taken::all) queue_job();
 }

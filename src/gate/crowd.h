@@ -3,7 +3,9 @@
 // the oldest partial head; then the oldest upload. A connection whose job waits, runs or is answered
 // never has to go.
 //
-// A choice looks at a few clients, never at all connections.
+// A choice never looks at all clients or connections. The clients of which a connection may go are
+// ranked by how many connections they have. One whose connections all became busy keeps its rank
+// until a choice meets it, so that a request costs no search.
 #pragma once
 
 #include <array>
@@ -36,16 +38,20 @@ class Crowd {
 public:
     void add(Thing& thing) {
         Client& client = client_of(thing);
-        recount(thing.client(), client, client.count + 1);
+        unrank(thing.client(), client);
+        if (client.count++ == 0) ++connected_;
         client.lists[index(thing.standing)].push_back(thing);
-        if (thing.standing != Standing::busy) ++removable_;
+        count_removable(client, thing.standing, 1);
+        rank(thing.client(), client);
     }
 
     void remove(Thing& thing) {
         Client& client = client_of(thing);
+        unrank(thing.client(), client);
+        if (--client.count == 0) --connected_;
         client.lists[index(thing.standing)].remove(thing);
-        if (thing.standing != Standing::busy) --removable_;
-        recount(thing.client(), client, client.count - 1);
+        count_removable(client, thing.standing, -1);
+        rank(thing.client(), client);
     }
 
     /// Notes what the connection does now.
@@ -54,16 +60,17 @@ public:
         Client& client = client_of(thing);
         client.lists[index(thing.standing)].remove(thing);
         client.lists[index(standing)].push_back(thing);
-        removable_ += (standing != Standing::busy ? 1U : 0U);
-        removable_ -= (thing.standing != Standing::busy ? 1U : 0U);
+        count_removable(client, standing, 1);
+        count_removable(client, thing.standing, -1);
         thing.standing = standing;
+        rank(thing.client(), client);
     }
 
     [[nodiscard]] std::size_t count(ClientId client) const {
         return client.value < clients_.size() ? clients_[client.value].count : 0;
     }
     /// Returns how many clients are connected.
-    [[nodiscard]] std::size_t clients() const { return by_count_.size(); }
+    [[nodiscard]] std::size_t clients() const { return connected_; }
     /// True if some connection may be pushed out.
     [[nodiscard]] bool has_removable() const { return removable_ > 0; }
 
@@ -74,16 +81,16 @@ public:
         if (Thing* idle = first_idle(client)) return idle;
         for (const Standing standing : {Standing::closing, Standing::head, Standing::uploading})
             if (Thing* first = client.lists[index(standing)].front()) return first;
-        return nullptr;
+        return client.lists[index(Standing::idle)].front();
     }
 
-    /// Returns which connection goes first: one of the client that has most.
-    [[nodiscard]] Thing* first_of_most() const {
-        constexpr int looked_at_max = 16;
-        int looked = 0;
-        for (auto it = by_count_.rbegin(); it != by_count_.rend() && looked < looked_at_max; ++it) {
-            if (Thing* first = first_of(ClientId{it->second})) return first;
-            ++looked;
+    /// Returns which connection goes first: one of the client that has most, of those clients that
+    /// have one that may go. Returns nullptr only if there is no such client.
+    [[nodiscard]] Thing* first_of_most() {
+        while (!by_count_.empty()) {
+            const ClientId most{by_count_.rbegin()->second};
+            if (Thing* first = first_of(most)) return first;
+            unrank(most, clients_[most.value]);  // all its connections are busy now
         }
         return nullptr;
     }
@@ -91,6 +98,8 @@ public:
 private:
     struct Client {
         std::size_t count = 0;
+        std::size_t removable = 0;  // as many of them may go
+        bool is_ranked = false;
         std::array<List<Thing, &Thing::crowd_links>, standings> lists{};
     };
 
@@ -105,13 +114,25 @@ private:
         return clients_[id.value];
     }
 
-    void recount(ClientId id, Client& client, std::size_t count) {
-        if (client.count > 0) by_count_.erase({client.count, id.value});
-        client.count = count;
-        if (count > 0) by_count_.insert({count, id.value});
+    void count_removable(Client& client, Standing standing, int change) {
+        if (standing == Standing::busy) return;
+        client.removable += static_cast<std::size_t>(change);
+        removable_ += static_cast<std::size_t>(change);
     }
 
-    /// A request may have come on a connection that still counts as idle. Such a one stays.
+    void rank(ClientId id, Client& client) {
+        if (client.is_ranked || client.removable == 0) return;
+        by_count_.insert({client.count, id.value});
+        client.is_ranked = true;
+    }
+    /// Must be called before the count changes.
+    void unrank(ClientId id, Client& client) {
+        if (!std::exchange(client.is_ranked, false)) return;
+        by_count_.erase({client.count, id.value});
+    }
+
+    /// A request may have come on a connection that still counts as idle. Such a one stays if another
+    /// can go.
     static Thing* first_idle(const Client& client) {
         constexpr int things_max = 8;  // to look at
         int looked = 0;
@@ -124,8 +145,9 @@ private:
     }
 
     std::deque<Client> clients_;                                // index: the id
-    std::set<std::pair<std::size_t, std::uint64_t>> by_count_;  // connections, client
-    std::size_t removable_ = 0;
+    std::set<std::pair<std::size_t, std::uint64_t>> by_count_;  // connections, client; if ranked
+    std::size_t connected_ = 0;                                 // clients
+    std::size_t removable_ = 0;                                 // connections
 };
 
 }  // namespace turnpike

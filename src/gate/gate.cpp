@@ -38,10 +38,11 @@ Gate::Gate(GateDeps deps, const Address& bound)
           refusals_.forget(id);
           deps_.deliver(ClientForgotten{id});
       }),
+      command_line_(clients_.at_address({})),
       losses_(deps_.config.pools.size()),
       own_route_deps_(own_route_deps(bound)),
       connection_deps_(connection_deps()),
-      answer_room_(deps_.exchanges.answers(), by_ticket_, deps_.wakeups) {
+      answer_room_(deps_.exchanges.answers(), deps_.store, by_ticket_, deps_.wakeups) {
     const GateConfig& config = deps_.config.gate;
     timeouts_.set(Wait::request, config.idle_timeout);
     timeouts_.set(Wait::head, config.head_timeout);
@@ -148,7 +149,7 @@ ConnectionDeps Gate::connection_deps() {
 void Gate::add_connection(TransportPtr transport, Peer peer) {
     if (connection_deps_.stage == GateStage::over) return;
     const ClientUse client = clients_.at_address(peer.address);
-    if (peer.entrance == Entrance::tcp && !make_room_for(client.id())) return;
+    if (!make_room_for(peer, client.id())) return;
     if (free_places_.empty()) {
         free_places_.push_back(static_cast<std::uint32_t>(by_ticket_.size()));
         by_ticket_.emplace_back();
@@ -159,26 +160,46 @@ void Gate::add_connection(TransportPtr transport, Peer peer) {
     by_ticket_[place] = std::make_shared<Connection>(connection_deps_, std::move(transport),
                                                      std::move(peer), ticket);
     ++connections_;
+    if (client.id() == command_line_.id()) ++command_lines_;
     by_ticket_[place]->start();
 }
 
 bool Gate::has_room() const {
-    return connections_ < deps_.config.gate.connections_max || crowd_.has_removable();
+    return clients_connected() < deps_.config.gate.connections_max || crowd_.has_removable();
+}
+
+bool Gate::make_room_for(const Peer& peer, ClientId client) {
+    return peer.entrance == Entrance::command_line ? make_room_for_command_line()
+                                                   : make_room_for_client(peer, client);
+}
+
+bool Gate::make_room_for_command_line() {
+    if (command_lines_ < command_lines_max) return true;
+    Connection* first = crowd_.first_of(command_line_.id());
+    if (first == nullptr) return false;
+    first->push_out();
+    return true;
 }
 
 /// The last tenth of the connections is for clients that have less than their share. So nobody can
 /// take all of them with connections that may not be pushed out.
-bool Gate::make_room_for(ClientId client) {
+bool Gate::make_room_for_client(const Peer& peer, ClientId client) {
     const std::size_t most = deps_.config.gate.connections_max;
-    if (connections_ < most - most / 10) return true;
-    const std::size_t share =
-        std::max<std::size_t>(1, most / std::max<std::size_t>(1, crowd_.clients()));
-    const bool has_its_share = crowd_.count(client) >= share;
-    if (!has_its_share && connections_ < most) return true;
+    if (clients_connected() < most - most / 10) return true;
+    const bool has_its_share = has_share(peer, client);
+    if (!has_its_share && clients_connected() < most) return true;
     Connection* first = has_its_share ? crowd_.first_of(client) : crowd_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
     return true;
+}
+
+/// One share is kept for a client that is not here yet. A trusted proxy has no share: it speaks for
+/// many clients from one address.
+bool Gate::has_share(const Peer& peer, ClientId client) const {
+    if (proxies_.is_trusted(peer.entrance, peer.address)) return false;
+    const std::size_t share = deps_.config.gate.connections_max / (crowd_.clients() + 1);
+    return crowd_.count(client) >= std::max<std::size_t>(share, 1);
 }
 
 void Gate::push_one_out() {
@@ -196,6 +217,7 @@ void Gate::closed(Connection& connection) {
     closed_.push_back(std::exchange(by_ticket_[place], nullptr));
     free_places_.push_back(place);
     --connections_;
+    if (connection.client() == command_line_.id()) --command_lines_;
     deps_.wakeups.add(*this);
 }
 
@@ -216,6 +238,7 @@ void Gate::close_all() {
 void Gate::tick() {
     deps_.clock.read_wall_clock();
     timeouts_.expire(deps_.clock.now());
+    answer_room_.look_at_disk(deps_.clock.now());
     if (deps_.keys.refresh()) key_rates_.keep_only(deps_.keys.ring().keys());
 }
 

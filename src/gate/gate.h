@@ -61,6 +61,9 @@ struct GateDeps {
 
 class Gate final : private Sleeper {
 public:
+    /// How many connections of the command line may be open at once, besides those of the clients.
+    static constexpr std::size_t command_lines_max = 16;
+
     /// `bound` is the address at which clients reach the gate.
     Gate(GateDeps deps, const Address& bound);
     /// After close_all(), CHECKs that no connection and no job is left.
@@ -68,9 +71,9 @@ public:
 
     /// Takes the connection. If connections run short, another one is pushed out for it
     /// (gate/crowd.h). Drops it if its client has its share of them and none of its own may go, or
-    /// if close_all() was called.
+    /// if close_all() was called. The command line has places of its own, which nobody else can take.
     void add_connection(TransportPtr transport, Peer peer);
-    /// True if a further connection can be taken, maybe in place of another one.
+    /// True if a further client can be taken, maybe in place of another one.
     [[nodiscard]] bool has_room() const;
     /// Pushes out one connection, because no descriptor is left.
     void push_one_out();
@@ -97,7 +100,11 @@ private:
     [[nodiscard]] std::vector<ClientFigures> client_figures() const;
     [[nodiscard]] ConnectionDeps connection_deps();
     [[nodiscard]] Connection* find(Ticket ticket) const;
-    [[nodiscard]] bool make_room_for(ClientId client);
+    [[nodiscard]] bool make_room_for(const Peer& peer, ClientId client);
+    [[nodiscard]] bool make_room_for_client(const Peer& peer, ClientId client);
+    [[nodiscard]] bool has_share(const Peer& peer, ClientId client) const;
+    [[nodiscard]] bool make_room_for_command_line();
+    [[nodiscard]] std::size_t clients_connected() const { return connections_ - command_lines_; }
     void closed(Connection& connection);
     /// Drops the connections that were closed in this turn.
     void wake() override { closed_.clear(); }
@@ -115,6 +122,7 @@ private:
     LiveJobs<Connection> live_jobs_;
     Refusals refusals_;
     Clients clients_;
+    const ClientUse command_line_;
     KeyRates key_rates_;
     LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
@@ -126,6 +134,7 @@ private:
     std::vector<std::shared_ptr<Connection>> closed_;  // in this turn
     std::vector<std::uint32_t> free_places_;
     std::size_t connections_ = 0;
+    std::size_t command_lines_ = 0;  // as many of them are the command line's
     std::uint32_t tickets_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "gate/gate.h"
+#include "os/command_line.h"
 #include "os/shortage.h"
 #include "os/socket_transport.h"
 
@@ -57,6 +58,13 @@ bool is_trusted_peer(int socket) {
     socklen_t size = sizeof peer;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
     return peer.uid == ::geteuid() || peer.uid == 0;
+}
+
+/// Tells our command line from a proxy, or any other program that uses the Unix socket.
+Peer peer_behind(int unix_socket) {
+    if (is_command_line(unix_socket))
+        return {.entrance = Entrance::command_line, .address = {}, .text = "command line"};
+    return {.entrance = Entrance::unix_socket, .address = "unix socket", .text = "unix socket"};
 }
 
 }  // namespace
@@ -174,10 +182,10 @@ void Listener::accept_unix(const std::shared_ptr<UnixAcceptor>& acceptor) {
         if (error) return retry_after(error, [this, acceptor] { accept_unix(acceptor); });
         error_code failed;
         socket.non_blocking(true, failed);
-        if (!failed && is_trusted_peer(socket.native_handle()))
-            gate_->add_connection(
-                make_transport(StreamSocket(std::move(socket))),
-                {.entrance = Entrance::unix_socket, .address = {}, .text = "command line"});
+        if (!failed && is_trusted_peer(socket.native_handle())) {
+            Peer peer = peer_behind(socket.native_handle());
+            gate_->add_connection(make_transport(StreamSocket(std::move(socket))), std::move(peer));
+        }
         accept_unix(acceptor);
     });
 }

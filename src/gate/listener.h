@@ -1,4 +1,5 @@
-// Accepts connections for the gate: on TCP, and on the Unix socket of the command line.
+// Accepts connections for the gate: on TCP, and on the Unix socket, which the command line uses, and
+// maybe a proxy of the same user.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,7 @@ public:
     [[nodiscard]] std::expected<void, std::string> bind_unix(const std::string& path);
     /// True if the path that was bound last still leads to this listener.
     [[nodiscard]] bool has_socket_file() const;
-    /// Also serves the command line on a Unix socket that listens already.
+    /// Also serves a Unix socket that listens already.
     void adopt_unix(UniqueFd socket);
 
     void start(Gate& gate);

@@ -6,12 +6,18 @@
 // client that is ahead of its time may rest:
 //
 //   balance += bytes that it took − rate × time while something waited for it
-//   balance  = at most `ahead_max` windows of bytes. Below minus one window: too slow
+//   balance  = at most what `ahead_max()` says. Below minus one window: too slow
+//
+// A client's kernel may take hundreds of KiB at once and then nothing until its program has read most
+// of that. So a client may be ahead by that much, however low the minimum rate is. But while a lane
+// waits for the client, it may be ahead by three windows only: a client that reads nothing must not
+// hold a lane for minutes.
 //
 // Time in which nothing waited for the client does not count.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,9 +39,20 @@ struct RateRule {
     }
 };
 
+/// What waits for a client.
+enum class Held : std::uint8_t {
+    answer,  // what was made of its answer
+    lane,    // also the worker, because there is no more room for the answer
+};
+
 class ReadingPace {
 public:
-    static constexpr std::int64_t ahead_max = 3;  // windows
+    /// Returns by how many bytes a client may be ahead.
+    [[nodiscard]] static std::int64_t ahead_max(const RateRule& rule, Held held) {
+        constexpr auto buffer = std::int64_t{512} * 1024;
+        const std::int64_t windows = 3 * rule.bytes_in(rule.window);
+        return held == Held::lane ? windows : std::max(windows, buffer);
+    }
 
     /// Begins a new answer. What the client still has to take of earlier ones is not forgotten.
     void begin_answer() {
@@ -68,14 +85,16 @@ public:
         }
         // If we come late, it was not the client that rested.
         const Duration counted = std::clamp(time, Duration::zero(), rule.window / 2);
-        const std::int64_t most = ahead_max * rule.bytes_in(rule.window);
         const std::uint64_t gain = std::min<std::uint64_t>(step, 1ULL << 60U);
-        balance_ += static_cast<std::int64_t>(gain) - rule.bytes_in(counted);
-        balance_ = std::min(balance_, most);
-        if (unsent == 0) balance_ = std::max<std::int64_t>(balance_, 0);  // it owes nothing
+        for (const Held held : {Held::answer, Held::lane}) {
+            std::int64_t& balance = balances_[index(held)];
+            balance += static_cast<std::int64_t>(gain) - rule.bytes_in(counted);
+            balance = std::min(balance, ahead_max(rule, held));
+            if (unsent == 0) balance = std::max<std::int64_t>(balance, 0);  // it owes nothing
+        }
     }
-    [[nodiscard]] bool is_too_slow(const RateRule& rule) const {
-        return balance_ < -rule.bytes_in(rule.window);
+    [[nodiscard]] bool is_too_slow(const RateRule& rule, Held held) const {
+        return balances_[index(held)] < -rule.bytes_in(rule.window);
     }
 
     /// Returns how many bytes per second the client took of this answer while something waited for
@@ -87,10 +106,12 @@ public:
     }
 
 private:
+    static constexpr std::size_t index(Held held) { return static_cast<std::size_t>(held); }
+
     std::uint64_t written_ = 0;  // all counts are those of the connection
     std::uint64_t taken_ = 0;    // as far as we have looked
     std::uint64_t taken_before_ = 0;
-    std::int64_t balance_ = 0;
+    std::array<std::int64_t, 2> balances_{};  // index: Held
     Duration waited_ = Duration::zero();
     std::optional<Instant> looked_at_;  // nullopt while the clock stands
 };

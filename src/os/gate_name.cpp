@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "os/command_line.h"
 #include "os/process.h"
 #include "os/shortage.h"
 
@@ -169,7 +170,9 @@ UniqueFd connect_unix(std::string_view text) {
     }
     UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // A Unix socket connects at once or not at all: if the backlog is full, connect() does not wait.
-    if (!socket || ::connect(socket.get(), raw(*address), address->size) != 0) return {};
+    if (!socket || !name_as_command_line(socket.get()) ||
+        ::connect(socket.get(), raw(*address), address->size) != 0)
+        return {};
     if (text.front() != '@' || listener_of(socket.get())) return socket;
     errno = EACCES;
     return {};

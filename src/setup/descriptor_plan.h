@@ -16,12 +16,14 @@ struct DescriptorNeeds {
     std::uint64_t limit = 0;  // of open files
     std::uint64_t open = 0;   // now, before the gate opens anything
     std::uint64_t lanes = 0;
+    std::uint64_t workers = 0;      // of all lanes, also the next ones during a reload
     std::uint64_t gpus = 0;         // each has a thread
     std::uint64_t pools = 0;        // each may have a warm process
-    std::uint64_t slots = 0;        // of all lanes: each may have a link to its worker
+    std::uint64_t links_max = 0;    // to workers, for jobs and asides: all that lanes may have
     std::uint64_t bodies_max = 0;   // that may be in files at once
     std::uint64_t answers_max = 0;  // the same
-    std::uint64_t wanted = 0;       // gate.connections_max
+    std::uint64_t command_lines = 0;
+    std::uint64_t wanted = 0;  // gate.connections_max
 };
 
 /// Returns how many clients may be connected, at most `wanted`. The error is a sentence: the limit

@@ -50,6 +50,7 @@ AnswerHead& Answer::start(AnswerWriter* writer) {
     is_writer_waiting_ = is_reader_due_ = is_writer_due_ = false;
     front_.clear();
     front_read_ = 0;
+    taken_ = 0;
     report_share();
     head_.fields.clear();
     head_ = {.fields = std::move(head_.fields)};
@@ -136,6 +137,7 @@ void Answer::abandon() {
 
 void Answer::consume(const Store& store, std::size_t size) {
     front_read_ += size;
+    taken_ += size;
     CHECK(front_read_ <= front_.size());
     if (front_read_ < front_.size()) return;
     front_.clear();
@@ -144,6 +146,17 @@ void Answer::consume(const Store& store, std::size_t size) {
     if (ring_ != nullptr || !back_.empty()) pump(store);
     report_share();
     wake_writer_if_there_is_room(store);
+}
+
+bool Answer::waits_for_disk() const {
+    return is_writer_waiting_ && ring_ != nullptr && ring_->has_failed;
+}
+
+void Answer::try_disk_again(const Store& store) {
+    if (!waits_for_disk()) return;
+    ring_->has_failed = false;
+    pump(store);
+    report_share();
 }
 
 void Answer::want(const Store& store) {
@@ -292,6 +305,7 @@ void Answer::clear() {
     for (std::string* memory : {&front_, &back_, &head_.fields})
         empty_and_keep(*memory, kept_memory_max);
     front_read_ = 0;
+    taken_ = 0;
     report_share();
     head_ = {.fields = std::move(head_.fields)};
     state_ = AnswerState::none;

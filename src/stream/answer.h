@@ -109,6 +109,14 @@ public:
 
     /// Returns how much room it takes.
     [[nodiscard]] const AnswerShare& share() const { return share_; }
+    /// Returns how many bytes its reader took.
+    [[nodiscard]] std::uint64_t taken() const { return taken_; }
+    /// True if the writer waits for the reader.
+    [[nodiscard]] bool holds_writer() const { return is_writer_waiting_; }
+    /// True if the disk refused a part of it, so that the writer has to wait for the reader.
+    [[nodiscard]] bool waits_for_disk() const;
+    /// Writes again what the disk refused, because it may have room now.
+    void try_disk_again(const Store& store);
 
     /// Wakes the reader or the writer. Called by Wakeups.
     void wake() override;
@@ -147,6 +155,7 @@ private:
     bool is_writer_due_ = false;
     std::string front_;
     std::size_t front_read_ = 0;
+    std::uint64_t taken_ = 0;
     std::string back_;
     std::shared_ptr<Ring> ring_;  // nullptr while nothing is on disk
 };

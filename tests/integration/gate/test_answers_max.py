@@ -12,8 +12,8 @@ from reader_case import KINDS, ReaderCase
 MIB = 1 << 20
 MAX = 12 * MIB
 LARGE = 5 * MIB  # what the greedy client asks for on each connection
-GREEDY = "127.0.0.2"  # the address of a client that asks for much and reads nothing
-KEYS = {"answers_max": f"{MAX}B", "answer_rate_min": "0B"}
+GREEDY = "2001:db8:0:1"  # the network of a client that asks for much and reads nothing
+KEYS = {"answers_max": f"{MAX}B", "answer_rate_min": "0B", "trusted_proxies": ["127.0.0.1"]}
 
 
 def files_of(pid):
@@ -60,7 +60,7 @@ class AnswersMax(ReaderCase):
         honest = [self.reader(gate, kind, f"/{target}/{small}", MIB // 4, headers=["Connection: close"])
                   for kind, target in itertools.product(KINDS, ("whole", "stream"))]
         reading = [self.in_thread(client.read_to_end) for client in honest]
-        greedy = [self.reader(gate, kind, f"/{target}/{LARGE}", MIB, source=GREEDY)
+        greedy = [self.reader(gate, kind, f"/{target}/{LARGE}", MIB, network=GREEDY)
                   for target, kind, _ in itertools.product(("whole", "stream"), KINDS, range(4))]
         wait_until(lambda: self.cut(gate) >= len(greedy) - MAX // LARGE - 1, "most of its connections are cut")
         for kind in KINDS:
@@ -90,13 +90,13 @@ class AnswersMax(ReaderCase):
         gate = self.gate_of_all_kinds(KEYS)
         for number, (kind, target) in enumerate((("native", "whole"), ("http", "whole"), ("attached", "stream"))):
             with self.subTest(kind):
-                def ask(size, rate, source=GREEDY):
-                    return self.reader(gate, kind, f"/{target}/{size}", rate, source=source, headers=["Connection: close"])
+                def ask(size, rate, network=GREEDY):
+                    return self.reader(gate, kind, f"/{target}/{size}", rate, network=network, headers=["Connection: close"])
                 sleeper = ask(LARGE, MIB)  # reads nothing
                 wait_until(lambda: gate.status()["answers_bytes"] > LARGE - MIB, "its answer waits")
                 began = gate.status()["uptime_s"]
                 wait_until(lambda: gate.status()["uptime_s"] > began + 2, "it has read nothing for a while")
-                others = [(LARGE, ask(LARGE, MIB)), (LARGE, ask(LARGE, MIB)), (MIB, ask(MIB, MIB // 2, "127.0.0.3"))]
+                others = [(LARGE, ask(LARGE, MIB)), (LARGE, ask(LARGE, MIB)), (MIB, ask(MIB, MIB // 2, "2001:db8:0:2"))]
                 reading = [self.in_thread(other.read_to_end) for _, other in others]
                 self.assertEqual(self.record_of(gate, sleeper)["reason"], "answers_full")
                 for (size, other), future in zip(others, reading):
@@ -126,20 +126,31 @@ class SmallSpool(ReaderCase):
         facts = os.statvfs(folder)
         return facts.f_bavail * facts.f_frsize
 
-    def test_uploads_have_their_room_whatever_answers_do(self):
-        """Four readers ask for more than the disk has. Uploads beside them, of other lanes, fit."""
+    def test_slow_readers_hold_neither_lanes_nor_the_room_of_uploads(self):
+        """Four readers, as many as a pool has lanes, ask for more than the disk has. An honest client of the same pool is
+        served: the slowest of these readers lose their answers, until the others fit."""
         folder = self.spool(32 * MIB)
-        gate = self.gate_of_all_kinds({"answer_rate_min": "0B", "spool": str(folder)}, lanes=4)
-        greedy = [self.reader(gate, "http", f"/stream/{16 * MIB}", 16 * MIB, source=GREEDY) for _ in range(4)]
-        room = 17 * MIB
-        wait_until(lambda: self.free(folder) < room, "answers have taken what they may")
-        for _ in range(3):
-            self.assertEqual(gate.ask("POST", "/-/to/attached/count", bytes(8 * MIB)).body, b"%d" % (8 * MIB))
-        self.assertGreater(self.free(folder), 15 * MIB)
-        # The answers go on when their clients read, and lose nothing.
-        client = greedy[0]
-        client.read_until(lambda got: len(got) > 16 * MIB and got.endswith(b"0\r\n\r\n"))
-        self.assert_pattern(client.bodies()[0], 16 * MIB)
+        gate = self.gate_of_all_kinds({"answer_rate_min": "0B", "trusted_proxies": ["127.0.0.1"], "spool": str(folder)}, lanes=4)
+        for kind in KINDS:
+            with self.subTest(kind):
+                greedy = [self.reader(gate, kind, f"/stream/{16 * MIB}", 16 * MIB, network=GREEDY) for _ in range(4)]
+                wait_until(lambda: self.free(folder) < 17 * MIB, "answers have taken what they may")
+                for _ in range(3):
+                    upload = gate.ask("POST", f"/-/to/{kind}/count", bytes(8 * MIB))
+                    self.assertEqual((upload.status, upload.body), (200, b"%d" % (8 * MIB)))
+                for lane in range(len(gate.status()["lanes"])):
+                    gate.wait_lane(lane, "ready")
+                self.assertGreater(self.free(folder), 15 * MIB)
+                cut = {job["client"]: job["reason"] for job in gate.ended_jobs() if job["client"].startswith(GREEDY)}
+                left = [client for client in greedy if client.name not in cut]
+                self.assertTrue(left, "no more than necessary are cut")
+                for client in left:  # they lose nothing
+                    client.read_until(lambda got: got.endswith(b"0\r\n\r\n") and len(got) > 16 * MIB)
+                    self.assert_pattern(client.bodies()[0], 16 * MIB)
+                self.assertEqual({cut[client.name] for client in greedy if client not in left}, {"answers_full"})
+                for client in greedy:
+                    client.socket.close()
+                wait_until(lambda: gate.status()["answers_bytes"] == 0, "nothing waits any more")
 
 
 if __name__ == "__main__":

@@ -141,6 +141,22 @@ class NoSpool(Case):
         wait_until(lambda: gate.status()["bytes_held"] == 0, "the bytes of the body are no longer counted")
         self.assertEqual(gate.live_jobs(), [])
 
+    def test_a_body_that_finds_no_descriptor_is_no_matter_of_the_disk(self):
+        gate = self.gate([self.scripted(echo)])
+        for _ in range(2):
+            client = gate.connect()
+            self.assertEqual(client.request("POST", "/", b"small").answer().body, b"small")
+            self.limit_files(gate, 3)
+            answer = client.request("POST", "/", bytes(5 * MIB)).answer()
+            self.assert_problem(answer, 503, "shortage")
+            self.assertIn("ulimit -n", answer.json()["detail"])
+            self.assertGreaterEqual(int(answer.header("retry-after")), 1)
+            self.limit_files(gate, 1024)
+            self.assertEqual(gate.ask("POST", "/", bytes(5 * MIB)).status, 200)
+
+    def limit_files(self, gate, most):
+        subprocess.run(["prlimit", "--pid", str(gate.process.pid), f"--nofile={most}:"], check=True)
+
     def test_a_spool_that_goes_away(self):
         spool = self.folder / "spool"
         spool.mkdir()

@@ -1,9 +1,10 @@
 """Clients that take connections and give nothing: whoever floods the gate loses connections of its own, and a
-client beside it is served. Clients on 127.0.0.2 and 127.0.0.3 are different clients from 127.0.0.1."""
+client beside it is served. The floods come from other addresses than this machine's loopback."""
 import socket
 import threading
 import unittest
 
+from addresses import OTHER, THIRD, OwnNetwork
 from harness import DEADLINE_S, wait_until
 from started_case import StartedCase
 
@@ -15,7 +16,7 @@ HEAD = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n
 class Flooder:
     """One client at an address of its own. It keeps connecting until it is stopped."""
 
-    def __init__(self, gate, behave, address="127.0.0.2", held=5000):
+    def __init__(self, gate, behave, address=OTHER, held=5000):
         self.gate, self.behave, self.address, self.held = gate, behave, address, held
         self.sockets, self.connected, self.lost = [], 0, 0
         self.is_over = threading.Event()
@@ -80,7 +81,7 @@ def connects_and_closes(client):
 FLOODS = [idles, sends_half_a_head, sends_a_byte, uploads_slowly, pipelines, connects_and_closes]
 
 
-class Floods(StartedCase):
+class Floods(OwnNetwork, StartedCase):
     def flood(self, gate, behave, **options):
         flooder = Flooder(gate, behave, **options)
         self.addCleanup(flooder.stop)
@@ -113,7 +114,7 @@ class Floods(StartedCase):
     def test_two_floods_do_not_keep_a_third_client_out(self):
         gate = self.up(most=MOST)
         self.flood(gate, sends_half_a_head)
-        self.flood(gate, idles, address="127.0.0.3")
+        self.flood(gate, idles, address=THIRD)
         for i in range(20):
             self.assertEqual(gate.post({"i": i}).status, 200)
 

@@ -6,7 +6,8 @@ import socket
 import unittest
 
 from client import Client, bearer
-from harness import Case, wait_until
+from harness import Case, Port, wait_until
+from http_servers import is_open, program
 from scripted_worker import echo
 
 
@@ -64,21 +65,101 @@ class Proxies(Case):
             self.assertIn(words, done.stderr + done.stdout)
 
 
+# It says nothing about those for whom it forwards.
+NGINX = """daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ proxy_pass http://unix:{socket}:; proxy_http_version 1.1; proxy_set_header Connection ""; {fields} }}
+    }}
+}}
+"""
+ADMIN_ROUTES = [("GET", "/-/status"), ("GET", "/-/jobs"), ("GET", "/-/crashes"), ("POST", "/-/reload"),
+                ("POST", "/-/lanes/0/drain"), ("POST", "/-/pools/default/reload"), ("DELETE", "/-/jobs/x")]
+
+
 class UnixSocket(Case):
     """A proxy on the gate's Unix socket speaks for others; the command line speaks for itself."""
 
-    def ask(self, gate, target, headers=()):
-        path = self.folder / "xdg_runtime_dir/turnpike" / gate.name / "socket"
+    def path(self, gate):
+        return self.folder / "xdg_runtime_dir/turnpike" / gate.name / "socket"
+
+    def behind_nginx(self, gate, fields=""):
+        """Starts an nginx before the gate's Unix socket. Returns a function that asks through it."""
+        reserved = Port()
+        port = reserved.number
+        reserved.close()
+        config = self.folder / f"nginx-{port}.conf"
+        config.write_text(NGINX.format(folder=self.folder, port=port, socket=self.path(gate), fields=fields))
+        self.spawn(f"nginx-{port}", [program("nginx"), "-e", str(self.folder / "nginx.log"), "-c", str(config)])
+        wait_until(lambda: is_open(port), "nginx listens")
+
+        def ask(method, target, headers=()):
+            client = Client(port)
+            self.addCleanup(client.close)
+            return client.request(method, target, b"" if method == "POST" else None, headers).answer()
+        return ask
+
+    def test_a_visitor_of_a_proxy_that_says_nothing_is_no_admin(self):
+        for fields in ("", "proxy_set_header Host $host;", "proxy_set_header X-Forwarded-For $remote_addr;"):
+            with self.subTest(fields=fields, keys=False):
+                gate = self.gate([self.scripted(echo)])
+                ask = self.behind_nginx(gate, fields)
+                self.assertEqual(ask("POST", "/").status, 200)
+                for method, target in ADMIN_ROUTES:
+                    self.assert_problem(ask(method, target), 403, "not-permitted")
+                self.assertEqual(gate.lane(0)["state"], "ready")
+                self.assertEqual(self.command("status", "--name", gate.name).returncode, 0)
+
+    def test_a_visitor_of_a_proxy_that_says_nothing_needs_a_key(self):
+        key, admin = self.new_key("carol"), self.new_key("dave", "--admin")
+        gate = self.gate([self.scripted(echo)], is_ready=False)
+        ask = self.behind_nginx(gate)
+        wait_until(lambda: ask("GET", "/-/readyz").status == 200, "the gate is ready")
+        for method, target in [("POST", "/"), *ADMIN_ROUTES]:
+            self.assert_problem(ask(method, target), 401, "no-key")
+        self.assertEqual(ask("POST", "/", bearer(key)).status, 200)
+        self.assert_problem(ask("GET", "/-/crashes", bearer(key)), 403, "not-permitted")
+        self.assertEqual(ask("GET", "/-/crashes", bearer(admin)).status, 200)
+        self.assertEqual(self.command("crashes", "--name", gate.name).returncode, 0)
+
+    def connect(self, gate, name=None):
+        """Connects to the Unix socket, from an abstract name if there is one."""
+        path = self.path(gate)
         client = Client.__new__(Client)
         client.socket, client.unread = socket.socket(socket.AF_UNIX), bytearray()
         self.addCleanup(client.close)
+        if name is not None:
+            client.socket.bind("\0" + name)
         here = os.getcwd()
         os.chdir(path.parent)  # the path may be too long for a socket
         try:
             client.socket.connect(path.name)
         finally:
             os.chdir(here)
-        return client.request("GET", target, None, [*headers, ("Connection", "close")]).answer()
+        return client
+
+    def ask(self, gate, target, headers=()):
+        return self.connect(gate).request("GET", target, None, [*headers, ("Connection", "close")]).answer()
+
+    def test_a_flood_of_the_unix_socket_is_bounded_and_keeps_nobody_out(self):
+        most, commands = 40, 16
+        gate = self.gate([self.scripted(echo)], gate={"connections_max": most})
+        files = f"/proc/{gate.process.pid}/fd"
+        before = len(os.listdir(files))
+        for name in (None, "turnpike-command-line/{}", "turnpike-command-lines", "turnpike/{}"):
+            flood = [self.connect(gate, name and f"{name.format(i)}{'' if '{' in name else i}") for i in range(5 * most)]
+            with self.subTest(name=name):
+                for i in range(5):
+                    self.assertEqual(gate.post({"i": i}).status, 200)
+                    self.assertEqual(self.command("status", "--name", gate.name).returncode, 0)
+                self.assertLessEqual(len(os.listdir(files)), before + most + commands + 2)
+            for client in flood:
+                client.close()
 
     def test_what_a_proxy_forwards_needs_a_key_as_over_tcp(self):
         for proxies in ([], ["unix"]):
@@ -86,8 +167,8 @@ class UnixSocket(Case):
                 key = self.new_key("alice" if proxies else "bob")
                 gate = self.gate([self.scripted(echo)], gate={"trusted_proxies": proxies} if proxies else {}, is_ready=False)
                 wait_until(lambda: self.ask(gate, "/-/readyz").status == 200, "the gate is ready")
-                self.assertEqual(self.ask(gate, "/-/crashes").status, 200)
-                for name, value in (("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=127.0.0.1"),
+                self.assertEqual(self.command("crashes", "--name", gate.name).returncode, 0)
+                for name, value in (("User-Agent", "turnpike"), ("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=127.0.0.1"),
                                     ("X-Real-IP", "127.0.0.1"), ("Via", "1.1 proxy")):
                     for target in ("/", "/-/status", "/-/crashes"):
                         self.assert_problem(self.ask(gate, target, [(name, value)]), 401, "no-key")

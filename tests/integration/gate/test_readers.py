@@ -57,6 +57,17 @@ class Readers(ReaderCase):
         self.assertEqual(gate.status()["answers_cut"], {"client_too_slow": 0, "answers_full": 0})
         wait_until(lambda: gate.status()["answers_bytes"] == 0, "nothing waits any more")
 
+    def test_readers_with_the_buffers_that_the_kernel_chooses_get_every_byte(self):
+        gate = self.open()
+        rates = ((192 * KIB, 600 * KIB), (512 * KIB, 3 * MIB))
+        reading = [(size, self.reader(gate, kind, f"/{target}/{size}", rate, headers=["Connection: close"], buffer=None))
+                   for (rate, size), kind, target in itertools.product(rates, KINDS, ("whole", "stream"))]
+        futures = [self.in_thread(client.read_to_end) for _, client in reading]
+        for (size, client), future in zip(reading, futures):
+            future.result(120)
+            self.assert_pattern(client.bodies()[0], size)
+            self.assertEqual(self.record_of(gate, client)["reason"], "answered")
+
     @staticmethod
     def has_whole(got):
         head, _, body = bytes(got[:2000]).partition(b"\r\n\r\n")
@@ -151,7 +162,7 @@ class Readers(ReaderCase):
         began = gate.status()["uptime_s"]
         wait_until(lambda: gate.status()["uptime_s"] > began + 6, "six windows have passed")
         for sleeper in sleepers:
-            sleeper.read_until(lambda got: len(got) > 3 * MIB)
+            sleeper.read_until(self.has_whole)
             self.assert_pattern(sleeper.bodies()[0], 3 * MIB)
 
 

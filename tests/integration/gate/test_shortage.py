@@ -7,6 +7,7 @@ import socket
 import subprocess
 import unittest
 
+from addresses import OTHER, OwnNetwork
 from harness import DEADLINE_S, PYTHON, TURNPIKE, Process, wait_until
 from native_case import NativeCase
 
@@ -36,7 +37,7 @@ class ShortCase(NativeCase):
     def open_files(self, gate):
         return len(os.listdir(f"/proc/{gate.process.pid}/fd"))
 
-    def flood(self, gate, count, data=b"", address="127.0.0.2"):
+    def flood(self, gate, count, data=b"", address=OTHER):
         clients = []
         for _ in range(count):
             client = socket.create_connection(("127.0.0.1", gate.port), DEADLINE_S, (address, 0))
@@ -58,7 +59,7 @@ class ShortCase(NativeCase):
         self.assertEqual(gate.post("small").status, 200)
 
 
-class Floods(ShortCase):
+class Floods(OwnNetwork, ShortCase):
     prefix = ("prlimit", f"--nofile={FILES}:{FILES}")
 
     def kill_worker_of(self, gate):

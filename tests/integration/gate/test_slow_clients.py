@@ -7,7 +7,7 @@ from client import Truncated
 from harness import Case, wait_until
 from scripted_worker import echo
 
-QUICK = {"rate_window": "1s", "body_rate_min": "1KiB", "answer_rate_min": "1KiB",
+QUICK = {"rate_window": "1s", "body_rate_min": "1KiB", "answer_rate_min": "32KiB",
          "head_timeout": "500ms", "idle_timeout": "500ms"}
 
 
@@ -70,7 +70,7 @@ class SlowClients(Case):
 
     def test_a_slow_reader_of_more_than_the_buffer_holds_back_the_worker_and_is_cut(self):
         worker = self.scripted()
-        gate = self.gate([worker], gate={**QUICK, "answer_buffer": "1MiB"},
+        gate = self.gate([worker], gate={**QUICK, "answer_buffer": "1MiB", "answer_rate_min": "1KiB"},
                          pool={"cancel": "close"})
         slow = gate.connect().request("GET", "/")
         request = worker.take().begin_chunked()

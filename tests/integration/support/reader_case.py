@@ -1,5 +1,6 @@
 """For tests of clients that read slowly: a gate with a lane of every kind, whose workers all give the same large
 answers, and clients that read them at a given rate."""
+import itertools
 import json
 import shlex
 import socket
@@ -36,19 +37,26 @@ class Large(turnpike.Model):
 
 
 class ReadingClient:
-    """Reads what it asked for at so many bytes per second, and has a small buffer then. None: as fast as it can."""
+    """Reads what it asked for at so many bytes per second, and has a small buffer then, unless `buffer` is None: then the
+    kernel chooses. With the rate None it reads as fast as it can. With
+    `network` ("2001:db8:0:1") it comes through a proxy, from a further address of this network, and all of these are one
+    client."""
+    hosts = itertools.count(1)
 
-    def __init__(self, case, gate, targets, rate, version="1.1", headers=(), source="127.0.0.1"):
+    def __init__(self, case, gate, targets, rate, version="1.1", headers=(), network=None,
+                 buffer=16 * 1024):
         self.rate = rate
         self.got = bytearray()
         self.ended_as = None  # "closed" or "reset"
         self.socket = socket.socket()
         case.addCleanup(self.socket.close)
-        if rate is not None:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
-        self.socket.bind((source, 0))
+        if rate is not None and buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.connect(("127.0.0.1", gate.port))
         self.name = "%s:%d" % self.socket.getsockname()
+        if network is not None:
+            self.name = f"{network}::{next(self.hosts):x}"
+            headers = [*headers, f"X-Forwarded-For: {self.name}"]
         lines = ["Host: localhost", *headers, "", ""]
         self.socket.sendall(b"".join("\r\n".join([f"GET {target} HTTP/{version}", *lines]).encode()
                                      for target in targets))

@@ -27,7 +27,7 @@ enum class Key { not_needed, missing, wrong, plain, admin };
 
 constexpr std::array methods{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
 constexpr std::array rules{Rule::anybody, Rule::job, Rule::member, Rule::admin};
-constexpr std::array entrances{Entrance::tcp, Entrance::unix_socket};
+constexpr std::array entrances{Entrance::tcp, Entrance::unix_socket, Entrance::command_line};
 constexpr std::array all_keys{Key::not_needed, Key::missing, Key::wrong, Key::plain, Key::admin};
 constexpr std::array<Variant<From>, 8> origins{{
     {From::nowhere, ""},
@@ -103,10 +103,11 @@ Page page_of(const Request& request, Key key) {
 }
 
 Outcome expected(const Request& request, Rule rule, Key key, Entrance entrance) {
-    if (entrance == Entrance::unix_socket) return {.problem = {}, .is_admin = true};
+    if (entrance == Entrance::command_line) return {.problem = {}, .is_admin = true};
     const Page page = page_of(request, key);
     if (page == Page::foreign) return {.problem = Problem::foreign_origin};
-    if (key == Key::not_needed && page == Page::none) return {.problem = {}, .is_admin = true};
+    if (key == Key::not_needed && page == Page::none && entrance == Entrance::tcp)
+        return {.problem = {}, .is_admin = true};
     if (rule == Rule::anybody) return {.problem = {}, .is_admin = key == Key::admin};
     if (key == Key::missing) return {.problem = Problem::no_key};
     if (key == Key::wrong) return {.problem = Problem::wrong_key};

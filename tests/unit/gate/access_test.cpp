@@ -209,12 +209,12 @@ TEST_F(AccessControlTest, ChecksTheOriginEvenWithAValidKey) {
               Problem::foreign_origin);
 }
 
-TEST_F(AccessControlTest, TrustsTheUnixSocket) {
+TEST_F(AccessControlTest, TrustsTheCommandLine) {
     keys_required_ = true;
     const std::string foreign =
         "GET / HTTP/1.1\r\nHost: whatever.example\r\nOrigin: http://evil.example\r\n";
     for (const Rule rule : {Rule::anybody, Rule::member, Rule::admin}) {
-        const Checked caller = check(foreign, rule, Entrance::unix_socket);
+        const Checked caller = check(foreign, rule, Entrance::command_line);
         ASSERT_TRUE(caller);
         EXPECT_TRUE(caller->is_admin);
     }
@@ -222,8 +222,9 @@ TEST_F(AccessControlTest, TrustsTheUnixSocket) {
 
 TEST_F(AccessControlTest, DoesNotTakeAProxyForTheCommandLine) {
     keys_required_ = true;
-    for (const std::string mark : {"Forwarded: for=unknown\r\n", "X-Forwarded-For: 10.1.1.1\r\n",
-                                   "x-real-ip: 10.1.1.1\r\n", "Via: 1.1 proxy\r\n"}) {
+    for (const std::string mark :
+         {"", "Forwarded: for=unknown\r\n", "X-Forwarded-For: 10.1.1.1\r\n",
+          "x-real-ip: 10.1.1.1\r\n", "Via: 1.1 proxy\r\n"}) {
         const auto problem = [&](const std::string& fields, Rule rule) {
             const Checked caller = check(fields, rule, Entrance::unix_socket);
             return caller ? std::nullopt : std::optional(caller.error());
@@ -235,6 +236,21 @@ TEST_F(AccessControlTest, DoesNotTakeAProxyForTheCommandLine) {
                   std::nullopt);
         EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\n" + mark, Rule::anybody),
                   Problem::foreign_host);
+    }
+}
+
+TEST_F(AccessControlTest, LetsAProxyOnTheUnixSocketOnlySendJobsIfThereAreNoKeys) {
+    for (const std::string mark : {"", "X-Forwarded-For: 10.1.1.1\r\n", "Via: 1.1 proxy\r\n"}) {
+        for (const Rule rule : {Rule::anybody, Rule::job}) {
+            const Checked caller = check(get(mark), rule, Entrance::unix_socket);
+            ASSERT_TRUE(caller) << mark;
+            EXPECT_FALSE(caller->is_admin) << mark;
+        }
+        for (const Rule rule : {Rule::member, Rule::admin}) {
+            const Checked caller = check(get(mark), rule, Entrance::unix_socket);
+            ASSERT_FALSE(caller) << mark;
+            EXPECT_EQ(caller.error(), Problem::not_permitted) << mark;
+        }
     }
 }
 

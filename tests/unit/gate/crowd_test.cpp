@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <random>
 #include <vector>
 
 namespace turnpike {
@@ -70,12 +73,67 @@ TEST(Crowd, LooksAtTheNextClientIfTheFirstHasOnlyBusyOnes) {
     EXPECT_EQ(stand.crowd.first_of(ClientId{1}), nullptr);
 }
 
+TEST(Crowd, FindsAConnectionBehindAnyNumberOfClientsThatAreBusy) {
+    Stand stand;
+    for (std::uint64_t client = 1; client <= 100; ++client)
+        for (int i = 0; i < 3; ++i) stand.add(client, Standing::busy);
+    Thing& other = stand.add(101, Standing::head);
+    EXPECT_EQ(stand.crowd.first_of_most(), &other);
+    EXPECT_EQ(stand.crowd.clients(), 101U);
+
+    // The same if they become busy one after the other, and if one of them is not busy any more.
+    for (Thing& thing : stand.things) stand.crowd.stands(thing, Standing::idle);
+    for (Thing& thing : stand.things)
+        if (&thing != &other) stand.crowd.stands(thing, Standing::busy);
+    EXPECT_EQ(stand.crowd.first_of_most(), &other);
+    Thing& again = stand.things[150];
+    stand.crowd.stands(again, Standing::uploading);
+    EXPECT_EQ(stand.crowd.first_of_most(), &again) << "its client has more";
+}
+
+/// Compares every choice with one that looks at everything.
+TEST(Crowd, ChoosesTheClientWithMostOfThoseThatHaveAConnectionToLose) {
+    Stand stand;
+    std::mt19937_64 random(18);
+    std::vector<Thing*> here;
+    const auto pick = [&](std::uint64_t below) { return random() % below; };
+    for (int round = 0; round < 20'000; ++round) {
+        const auto standing = static_cast<Standing>(pick(standings));
+        if (const std::uint64_t what = pick(4); what == 0 && here.size() < 200) {
+            here.push_back(&stand.add(pick(30), standing));
+        } else if (what == 1 && !here.empty()) {
+            std::swap(here[pick(here.size())], here.back());
+            stand.crowd.remove(*here.back());
+            here.pop_back();
+        } else if (!here.empty()) {
+            stand.crowd.stands(*here[pick(here.size())], standing);
+        }
+        if (pick(3) != 0) continue;  // so that ranks get old
+        std::map<std::uint64_t, std::size_t> counts;
+        std::size_t most = 0;
+        for (const Thing* thing : here) ++counts[thing->client().value];
+        for (const Thing* thing : here)
+            if (thing->standing != Standing::busy)
+                most = std::max(most, counts[thing->client().value]);
+        Thing* const first = stand.crowd.first_of_most();
+        ASSERT_EQ(first != nullptr, most > 0);
+        ASSERT_EQ(stand.crowd.has_removable(), most > 0);
+        ASSERT_EQ(stand.crowd.clients(), counts.size());
+        if (first != nullptr) {
+            ASSERT_EQ(counts[first->client().value], most);
+            ASSERT_NE(first->standing, Standing::busy);
+        }
+    }
+}
+
 TEST(Crowd, KeepsAnIdleConnectionOnWhichARequestHasCome) {
     Stand stand;
     Thing& first = stand.add(1, Standing::idle);
     Thing& second = stand.add(1, Standing::idle);
     first.has_input = true;
     EXPECT_EQ(stand.crowd.first_of_most(), &second);
+    second.has_input = true;
+    EXPECT_EQ(stand.crowd.first_of_most(), &first) << "one has to go, so the longest idle one";
 }
 
 TEST(Crowd, FollowsWhatAConnectionDoes) {

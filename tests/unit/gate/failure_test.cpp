@@ -37,7 +37,7 @@ struct FailingJob : GateFixture {
     }
     /// Returns the page that lists the ended jobs.
     std::string page() {
-        Client& client = connect(Entrance::unix_socket);
+        Client& client = connect(Entrance::command_line);
         client.listen();
         client.say("GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
         hear(client, "\"ended\":[");
@@ -86,7 +86,7 @@ TEST(Failure, OfTheModelIsToldInItsWordsOnThisMachine) {
 
 TEST(Failure, OfTheModelIsToldInItsWordsToTheCommandLine) {
     FailingJob fixture;
-    Client& client = fixture.connect(Entrance::unix_socket, "");
+    Client& client = fixture.connect(Entrance::command_line, "");
     client.listen();
     client.say(get);
     fixture.fail(EndReason::model_failed);

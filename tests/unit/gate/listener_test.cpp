@@ -15,6 +15,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
+#include "os/command_line.h"
 #include "tests/unit/gate/gate_fixture.h"
 
 namespace turnpike {
@@ -32,11 +33,11 @@ struct Caller : std::enable_shared_from_this<Caller<Protocol>> {
     explicit Caller(boost::asio::io_context& loop) : socket(loop) {}
 
     /// Returns false if nobody listens there. The kernel connects before the gate accepts.
-    bool connect(const typename Protocol::endpoint& endpoint) {
+    bool connect(const typename Protocol::endpoint& endpoint, std::string_view text = request) {
         boost::system::error_code error;
         socket.connect(endpoint, error);
         if (error) return false;
-        boost::asio::write(socket, boost::asio::buffer(request), error);
+        boost::asio::write(socket, boost::asio::buffer(text), error);
         EXPECT_FALSE(error);
         listen();
         return true;
@@ -124,6 +125,22 @@ TEST(Listener, ServesTheCommandLineOnASocketThatOnlyItsUserMayUse) {
     const auto caller = stand.call<Local>(Local::endpoint(path));
     stand.wait([&] { return caller->is_served(); });
     caller->socket.close();
+}
+
+TEST(Listener, TellsTheCommandLineFromAnyOtherProgramOnItsSocket) {
+    for (const bool is_command_line : {false, true}) {
+        Stand stand;
+        const Local::endpoint endpoint(stand.folder.file("socket"));
+        ASSERT_TRUE(stand.listener.bind_unix(endpoint.path()));
+        stand.listener.start(stand.gate);
+        const auto caller = std::make_shared<Caller<Local>>(stand.loop.context());
+        caller->socket.open();
+        EXPECT_TRUE(!is_command_line || name_as_command_line(caller->socket.native_handle()));
+        ASSERT_TRUE(caller->connect(endpoint, "GET /-/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        stand.wait([&] { return !caller->got.empty(); });
+        EXPECT_EQ(caller->is_served(), is_command_line) << caller->got;
+        caller->socket.close();
+    }
 }
 
 TEST(Listener, SaysWhyItsSocketCannotBeMade) {

@@ -77,7 +77,7 @@ struct LogRoutes : testing::Test {
     }
     /// Returns what the command line gets.
     std::string get(const std::string& target) {
-        Client& client = fixture.connect(Entrance::unix_socket);
+        Client& client = fixture.connect(Entrance::command_line);
         client.listen();
         client.say("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         EXPECT_TRUE(fixture.loop.run_until([&] { return client.is_over; }));

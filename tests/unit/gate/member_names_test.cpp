@@ -70,7 +70,7 @@ struct BusyGate : GateFixture {
                            {.job = "d", .is_cut = true}}};
     }
     std::string page(const std::string& path) {
-        Client& client = connect(Entrance::unix_socket);
+        Client& client = connect(Entrance::command_line);
         client.listen();
         client.say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         EXPECT_TRUE(loop.run_until([&] { return client.is_over; }));

@@ -48,20 +48,23 @@ Fate fate_of(const Reader& reader, const RateRule& by) {
         if (acknowledged == reader.size) return Fate::has_all;
         now = Instant{} + time;
         pace.look(written - acknowledged, by, now);
-        if (pace.is_too_slow(by)) return Fate::is_cut;
+        if (pace.is_too_slow(by, Held::answer)) return Fate::is_cut;
     }
 }
 
 TEST(ReadingPace, KeepsEveryReaderAboveTheMinimumWhateverBuffersLieBetween) {
-    for (const std::uint64_t rate : {2048U, 8U * 1024, 32U * 1024, 64U * 1024, 1024U * 1024})
+    for (const std::uint64_t rate : {1100U, 2048U, 8U * 1024, 32U * 1024, 64U * 1024, 1024U * 1024})
         for (const std::uint64_t send_buffer : {16U * 1024, 256U * 1024, 4U * 1024 * 1024})
-            for (const std::uint64_t step : {1U, 1460U, 16U * 1024, 40U * 1024})
+            for (const std::uint64_t step :
+                 {1U, 1460U, 16U * 1024, 40U * 1024, 128U * 1024, 256U * 1024, 512U * 1024})
                 for (const std::uint64_t size : {300U * 1024, 8U * 1024 * 1024})
-                    EXPECT_EQ(
-                        fate_of(
-                            {.rate = rate, .step = step, .send_buffer = send_buffer, .size = size},
-                            rule),
-                        Fate::has_all)
+                    EXPECT_EQ(fate_of({.rate = rate,
+                                       .step = step,
+                                       .send_buffer = send_buffer,
+                                       .size = size,
+                                       .window = std::max<std::uint64_t>(step, 256U * 1024)},
+                                      rule),
+                              Fate::has_all)
                         << rate << " bytes/s in steps of " << step << " of " << size
                         << ", send buffer " << send_buffer;
 }
@@ -79,19 +82,30 @@ TEST(ReadingPace, CutsEveryReaderBelowTheMinimum) {
                     << rate << " bytes/s in steps of " << step << ", send buffer " << send_buffer;
 }
 
-TEST(ReadingPace, LetsAReaderThatWasQuickRestForThreeWindowsMore) {
-    ReadingPace pace;
-    Instant now{};
-    pace.wrote(10'000'000);
-    pace.start_clock(now);
-    pace.look(1'000'000, rule, now);
-    const auto rests = [&](Duration time) {
-        for (; time > 0s; time -= 2500ms) pace.look(1'000'000, rule, now += 2500ms);
+TEST(ReadingPace, LetsAReaderThatWasQuickRestUntilWhatItIsAheadIsUsedUp) {
+    struct Case {
+        RateRule rule;
+        Held held;
+        Duration rest;
     };
-    rests(40s);
-    EXPECT_FALSE(pace.is_too_slow(rule));
-    rests(2500ms);
-    EXPECT_TRUE(pace.is_too_slow(rule));
+    const RateRule low{.per_second = Bytes{1024}, .window = 10s};
+    const RateRule high{.per_second = Bytes{64 * 1024}, .window = 10s};
+    for (const auto& [by, held, rest] :
+         {Case{low, Held::answer, 522s}, Case{low, Held::lane, 40s}, Case{high, Held::answer, 40s},
+          Case{high, Held::lane, 40s}}) {
+        ReadingPace pace;
+        Instant now{};
+        pace.wrote(10'000'000);
+        pace.start_clock(now);
+        pace.look(1'000'000, by, now);
+        const auto rests = [&](Duration time) {
+            for (; time > 0s; time -= 1s) pace.look(1'000'000, by, now += 1s);
+        };
+        rests(rest);
+        EXPECT_FALSE(pace.is_too_slow(by, held));
+        rests(1s);
+        EXPECT_TRUE(pace.is_too_slow(by, held));
+    }
 }
 
 TEST(ReadingPace, DoesNotCountTimeInWhichNothingWaitedForTheClient) {
@@ -101,7 +115,7 @@ TEST(ReadingPace, DoesNotCountTimeInWhichNothingWaitedForTheClient) {
     pace.start_clock(now);
     pace.stop_clock(now += 5s);
     for (int i = 0; i < 100; ++i) pace.look(900'000, rule, now += 5s);
-    EXPECT_FALSE(pace.is_too_slow(rule));
+    EXPECT_FALSE(pace.is_too_slow(rule, Held::answer));
 }
 
 TEST(ReadingPace, DoesNotBlameTheClientForALookThatComesLate) {
@@ -110,7 +124,7 @@ TEST(ReadingPace, DoesNotBlameTheClientForALookThatComesLate) {
     pace.wrote(1'000'000);
     pace.start_clock(now);
     pace.look(1'000'000, rule, now += 1h);  // the gate was stopped
-    EXPECT_FALSE(pace.is_too_slow(rule));
+    EXPECT_FALSE(pace.is_too_slow(rule, Held::answer));
 }
 
 TEST(ReadingPace, AcceptsEverybodyWithoutAMinimum) {
@@ -120,7 +134,7 @@ TEST(ReadingPace, AcceptsEverybodyWithoutAMinimum) {
     pace.wrote(1'000'000);
     pace.start_clock(now);
     for (int i = 0; i < 1000; ++i) pace.look(1'000'000, none, now += 1h);
-    EXPECT_FALSE(pace.is_too_slow(none));
+    EXPECT_FALSE(pace.is_too_slow(none, Held::answer));
 }
 
 TEST(ReadingPace, ForgivesAClientThatHasTakenEverything) {
@@ -132,7 +146,7 @@ TEST(ReadingPace, ForgivesAClientThatHasTakenEverything) {
     pace.look(0, rule, now);
     pace.wrote(1000);
     for (int i = 0; i < 4; ++i) pace.look(1000, rule, now += 2500ms);
-    EXPECT_FALSE(pace.is_too_slow(rule));
+    EXPECT_FALSE(pace.is_too_slow(rule, Held::answer));
     EXPECT_EQ(pace.unseen(), 1000U);
 }
 

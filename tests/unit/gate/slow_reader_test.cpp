@@ -93,6 +93,20 @@ TEST(SlowReader, IsCutWhileItsJobStillRuns) {
     EXPECT_TRUE(slow.page("/-/jobs").contains("client_too_slow"));
 }
 
+TEST(SlowReader, IsCutSoonerWhileALaneWaitsForIt) {
+    for (const bool is_lane_held : {false, true}) {
+        SlowReader slow;
+        slow.say(get);
+        slow.peer->room = 400'000;
+        slow.store.answer_max = is_lane_held ? 50'000 : 1'000'000;
+        slow.begin_answer(500'000);
+        EXPECT_EQ(slow.exchange->answer.holds_writer(), is_lane_held);
+        slow.peer->unsent = 300'000;
+        slow.wait(60s);
+        EXPECT_EQ(slow.peer->is_closed, is_lane_held);
+    }
+}
+
 TEST(SlowReader, IsRecordedAsCutAlsoIfTheWorkerHadFinished) {
     SlowReader slow;
     slow.say(get);
@@ -155,7 +169,7 @@ TEST(SlowReader, IsCutWhileItLeavesTheRestInTheSendBuffer) {
     slow.begin_answer(500'000);
     slow.end_answer();
     EXPECT_FALSE(slow.peer->is_closed);
-    slow.wait(60s);
+    slow.wait(250s);
     EXPECT_TRUE(slow.peer->is_closed);
     EXPECT_TRUE(slow.page("/-/jobs").contains("client_too_slow"));
 }
