@@ -67,6 +67,18 @@ Claim claim_of_bytes(const Ledger& ledger, ClientId client, Bytes amount) {
             .amount = amount.count};
 }
 
+/// True if the body fits as it is, or is its client's due and fits when uploads of others end.
+bool may_announce(const Ledger& ledger, ClientId client, Bytes declared) {
+    Claim claim = claim_of_bytes(ledger, client, declared);
+    if (has_room(claim)) return true;
+    std::uint64_t complete = 0;
+    for (const auto& [id, job] : ledger.jobs)
+        if (job.state != JobState::arriving) complete += job.bytes;
+    const bool is_due = (claim.own + declared.count - 1) * (claim.clients + 1) < claim.whole;
+    return is_due && complete + declared.count <= claim.whole &&
+           claim.taken + std::min(declared.count, announced_max.count) <= claim.whole;
+}
+
 bool has_reached_limits(const KnownClient& client, const JobArrived& arrived) {
     const ClientLimits& limits = arrived.limits;
     return (limits.jobs_max > 0 && client.live >= limits.jobs_max) ||
@@ -87,7 +99,7 @@ std::array<Refusal, 8> refusals_of(Ledger& ledger, const JobArrived& arrived) {
     const bool is_queue_full =
         !arrived.is_aside && !has_room(claim_of_place(ledger, pool, arrived.client));
     const bool are_uploads_full = !has_room(claim_of_upload(ledger, arrived.client));
-    const bool are_bytes_full = !has_room(claim_of_bytes(ledger, arrived.client, arrived.declared));
+    const bool are_bytes_full = !may_announce(ledger, arrived.client, arrived.declared);
     return {{{EndReason::shutting_down, sure_if(ledger.is_shutting_down, ledger.is_shutting_down)},
              {EndReason::lane_unknown, sure_if(unknown, unknown)},
              {EndReason::no_lane,

@@ -54,6 +54,18 @@ bool has_room_for(const State& s, const ClientState& client, Bytes more, Bytes o
     return held.has_room_in_share(more.count, of_others.count, sharing_with(s, client));
 }
 
+/// True if a body of this length may come. Within its share a client may announce what fits only when
+/// uploads of others end: they make room as the body comes.
+bool may_announce(const State& s, const ClientState& client, Bytes declared) {
+    if (has_room_for(s, client, declared)) return true;
+    const Common held{.whole = s.settings.bytes_max.count, .taken = s.bytes_held.count};
+    const Common complete{.whole = held.whole, .taken = (s.bytes_held - s.bytes_arriving).count};
+    const Bytes with_it = client.bytes + declared;
+    return with_it.count <= held.share(sharing_with(s, client)) &&
+           complete.has_room_for(declared.count) &&
+           held.has_room_for(std::min(declared, announced_max).count);
+}
+
 bool has_place_at_lane(const State& s, LaneId wanted, const Line& line) {
     if (wanted.is_none()) return true;
     const Lane& lane = s.lanes[wanted.value];
@@ -72,7 +84,7 @@ std::optional<EndReason> objection(const State& s, const Pool& pool, const Line&
         return EndReason::lane_queue_full;
     if (!event.is_aside && !has_place_in_queue(s, pool, line)) return EndReason::queue_full;
     if (!may_upload(s, client)) return EndReason::arrivals_full;
-    if (!has_room_for(s, client, event.declared)) return EndReason::bytes_full;
+    if (!may_announce(s, client, event.declared)) return EndReason::bytes_full;
     return std::nullopt;
 }
 
@@ -86,6 +98,7 @@ Line& line_of(State& s, ClientId id, const Pool& pool) {
 
 void count_arriving(State& s, const Job& job) {
     ++s.arriving;
+    s.bytes_arriving = s.bytes_arriving + job.bytes;
     ++job.line->client->uploads;
     if (job.is_aside) return;
     ++s.pool_of(job).arriving;
@@ -164,6 +177,7 @@ bool resize(State& s, Job& job, Bytes total) {
     if (more == Bytes{}) return true;
     if (!make_room(s, job, more)) return false;
     s.bytes_held = s.bytes_held + more;
+    s.bytes_arriving = s.bytes_arriving + more;
     ClientState& client = *job.line->client;
     client.bytes = client.bytes + more;
     job.bytes = job.bytes + more;
@@ -262,6 +276,7 @@ void hashed(State& s, const JobHashed& event) {
 
 void no_longer_arriving(State& s, const Job& job) {
     --s.arriving;
+    s.bytes_arriving = s.bytes_arriving - job.bytes;
     --job.line->client->uploads;
     if (job.is_aside) return;
     --s.pool_of(job).arriving;

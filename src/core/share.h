@@ -19,12 +19,15 @@ struct Common {
     [[nodiscard]] constexpr bool is_open_to_all(std::uint64_t amount) const {
         return has_room_for(amount) && (taken < whole - whole / 10 || amount == 0);
     }
+    /// Returns the share of each of so many clients.
+    [[nodiscard]] constexpr std::uint64_t share(std::uint64_t clients) const {
+        const std::uint64_t sharing = clients + 1;
+        return whole / sharing + (whole % sharing == 0 ? 0 : 1);
+    }
     /// True if a client that has `own` may take this much more.
     [[nodiscard]] constexpr bool has_room_in_share(std::uint64_t amount, std::uint64_t own,
                                                    std::uint64_t clients) const {
-        const std::uint64_t sharing = clients + 1;
-        const std::uint64_t share = whole / sharing + (whole % sharing == 0 ? 0 : 1);
-        return has_room_for(amount) && own < share;
+        return has_room_for(amount) && own < share(clients);
     }
 };
 

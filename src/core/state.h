@@ -45,6 +45,7 @@ struct State {
     Instant now = Instant::min();
     bool is_open = false;
     Bytes bytes_held;
+    Bytes bytes_arriving;  // those of jobs that arrive
     std::uint32_t arriving = 0;
     std::uint64_t latest_order = 0;
     std::uint32_t loading = 0;     // owned workers that are starting or loading

@@ -109,6 +109,34 @@ TEST(Shares, LetOneBodyBeLargerThanAShare) {
     EXPECT_TRUE(gate.is_queued(job));
 }
 
+TEST(Shares, AdmitWhatIsAClientsDueWhileUploadsOfOthersAreInTheWay) {
+    Settings settings = settings_with({{.lanes = 1}});
+    settings.bytes_max = mebibytes(30);
+    Gate gate(settings);
+    std::vector<JobId> greedy;
+    for (int i = 0; i < 27; ++i)
+        greedy.push_back(gate.arrive({.bytes = mebibytes(3), .client = 1}));
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    const JobId due = gate.arrive({.bytes = mebibytes(10), .client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt) << "a third of 30";
+    gate.arrive({.bytes = mebibytes(10), .client = 2});
+    EXPECT_EQ(gate.refusal(), EndReason::bytes_full) << "more than its due";
+    for (std::uint64_t size = 2; size <= 10; ++size) gate.tell(BodyGrew{due, mebibytes(size)});
+    EXPECT_EQ(gate.client(2).bytes, mebibytes(10));
+    EXPECT_EQ(gate.client(1).bytes, mebibytes(20));
+}
+
+TEST(Shares, AdmitNoDueForWhichCompleteBodiesLeaveNoRoom) {
+    Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 100}});
+    settings.bytes_max = mebibytes(30);
+    Gate gate(settings);
+    for (int i = 0; i < 27; ++i) gate.queue_job({.bytes = mebibytes(1), .client = 1});
+    gate.arrive({.bytes = mebibytes(4), .client = 2});
+    EXPECT_EQ(gate.refusal(), EndReason::bytes_full);
+    gate.arrive({.bytes = mebibytes(3), .client = 2});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+}
+
 /// Client 1 has two uploads of four MiB each, and the first is slower. Client 2 has one of one MiB.
 struct FullGate {
     Gate gate;

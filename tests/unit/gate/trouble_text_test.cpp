@@ -40,7 +40,7 @@ const std::vector<Row> rows{
      "the request's body could not be read back from the spool", Audience::admins},
     {Cause::body_not_stored, "its body could not be put into memory: how",
      "its body could not be put into memory", Audience::admins},
-    {Cause::shortage, no_descriptors, no_descriptors, Audience::admins},
+    {Cause::shortage, "how", no_descriptors, Audience::admins},
     {Cause::worker_died, "its worker died: how", "its worker died", Audience::admins},
     {Cause::worker_ended, "its worker was ended: how", "its worker was ended", Audience::admins},
     {Cause::worker_gives_up, "its worker says that it can't go on",
