@@ -24,6 +24,7 @@
 #include "cli/exit_code.h"
 #include "cli/print.h"
 #include "cli/version.h"
+#include "gate/gate.h"
 #include "os/random_bits.h"
 #include "serve/server.h"
 #include "setup/checked_config.h"
@@ -69,6 +70,7 @@ std::optional<std::string> objection_to_limit(const OpenFiles& files) {
                                        .lanes = 1,
                                        .workers = 1,
                                        .pools = 1,
+                                       .command_lines = Gate::command_lines_max,
                                        .wanted = 1});
     return fits ? std::nullopt : std::optional(fits.error());
 }
