@@ -48,7 +48,15 @@ void Workers::carry_out(const ProveWorker& action) {
     Random luck = stage_.random(Topic::proof, worker->key, action.proof);
     const Duration longest = stage_.plan().settings_of(worker->lane).proof_timeout * 4 / 5;
     const Duration takes = std::min(between(luck, 1ms, 400ms), longest);
-    stage_.after(takes, worker->key,
+    Duration sent_after{};
+    if (is_cursed(*worker, CurseKind::gate_is_short, action.proof)) {
+        const ProofEnded not_sent{.worker = action.worker,
+                                  .proof = action.proof,
+                                  .verdict = ProofVerdict::not_sent};
+        sent_after = between(luck, 1ms, longest);
+        stage_.after(sent_after, worker->key, [this, not_sent] { stage_.tell(not_sent); });
+    }
+    stage_.after(sent_after + takes, worker->key,
                  [this, id = action.worker, proof = action.proof] { answer_proof(id, proof); });
 }
 

@@ -75,8 +75,7 @@ bool may_announce(const Ledger& ledger, ClientId client, Bytes declared) {
     for (const auto& [id, job] : ledger.jobs)
         if (job.state != JobState::arriving) complete += job.bytes;
     const bool is_due = (claim.own + declared.count - 1) * (claim.clients + 1) < claim.whole;
-    return is_due && complete + declared.count <= claim.whole &&
-           claim.taken + std::min(declared.count, announced_max.count) <= claim.whole;
+    return is_due && complete + declared.count <= claim.whole;
 }
 
 bool has_reached_limits(const KnownClient& client, const JobArrived& arrived) {

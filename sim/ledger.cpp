@@ -78,7 +78,7 @@ KnownJob& Ledger::admit(const JobArrived& arrived, JobId id) {
     ++client.live;
     client.limits = arrived.limits;
     count_arriving(job, 1);
-    grow(job, std::min(arrived.declared, announced_max));
+    grow_or_wait(job, std::min(arrived.declared, announced_max), false);
     return job;
 }
 

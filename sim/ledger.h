@@ -164,6 +164,8 @@ struct Ledger {
 
     // room for bodies (ledger_clients.cpp)
     void begin_growth(KnownJob& job, Bytes total, bool is_complete);
+    /// Records the growth, or, if there is no room for it, waits until other uploads have ended.
+    void grow_or_wait(const KnownJob& job, Bytes total, bool is_complete);
     [[nodiscard]] bool has_room_for_growth();
     /// True if this is the slowest upload of the client that holds most.
     [[nodiscard]] bool may_be_crowded_out(const KnownJob& job) const;

@@ -244,8 +244,12 @@ void Ledger::begin_growth(KnownJob& job, Bytes total, bool is_complete) {
     if (more > 0 && own_max > 0 && client.bytes + more > own_max)
         return expect_end(job, EndReason::client_limit);
     if (job.bytes + more > settings.bytes_max.count) return expect_end(job, EndReason::bytes_full);
-    growth = {.job = job.id, .total = total.count, .is_complete = is_complete};
+    grow_or_wait(job, total, is_complete);
+}
+
+void Ledger::grow_or_wait(const KnownJob& job, Bytes total, bool is_complete) {
     touched_jobs.push_back(job.id);
+    growth = {.job = job.id, .total = total.count, .is_complete = is_complete};
     if (has_room_for_growth()) settle_growth();
 }
 

@@ -62,8 +62,7 @@ bool may_announce(const State& s, const ClientState& client, Bytes declared) {
     const Common complete{.whole = held.whole, .taken = (s.bytes_held - s.bytes_arriving).count};
     const Bytes with_it = client.bytes + declared;
     return with_it.count <= held.share(sharing_with(s, client)) &&
-           complete.has_room_for(declared.count) &&
-           held.has_room_for(std::min(declared, announced_max).count);
+           complete.has_room_for(declared.count);
 }
 
 bool has_place_at_lane(const State& s, LaneId wanted, const Line& line) {
@@ -114,7 +113,6 @@ Job& admit(State& s, Line& line, const JobArrived& event) {
     job.priority.level = std::min<std::uint8_t>(event.priority.level, Priority::levels - 1);
     job.turn_level = std::min(job.priority.level, event.limits.priority_max.level);
     job.is_aside = event.is_aside;
-    job.bytes = std::min(event.declared, announced_max);
     job.arrived = job.since = s.now;
     job.deadline = later(s.now, std::max(event.timeout, Duration::zero()));
     job.timer = {.kind = TimerKind::job, .owner = job.id.value};
@@ -122,9 +120,7 @@ Job& admit(State& s, Line& line, const JobArrived& event) {
     // queued and sent.
     s.timers.arm(job.timer,
                  std::min(job.deadline, later(s.now, s.pool_of(job).settings.queue_wait_max)));
-    s.bytes_held = s.bytes_held + job.bytes;
     ClientState& client = *line.client;
-    client.bytes = client.bytes + job.bytes;
     client.bytes_max = event.limits.bytes_max;
     if (client.live++ == 0) ++s.clients_active;
     count_arriving(s, job);
@@ -170,9 +166,8 @@ bool make_room(State& s, Job& job, Bytes more) {
     return !is_hopeless;
 }
 
-/// Counts the job's new size. Returns false if it does not fit; then the job has ended.
-bool resize(State& s, Job& job, Bytes total) {
-    job.received = std::max(job.received, total);
+/// Counts so many bytes for the job. Returns false if they do not fit; then the job has ended.
+bool charge(State& s, Job& job, Bytes total) {
     const Bytes more = total - job.bytes;
     if (more == Bytes{}) return true;
     if (!make_room(s, job, more)) return false;
@@ -182,6 +177,11 @@ bool resize(State& s, Job& job, Bytes total) {
     client.bytes = client.bytes + more;
     job.bytes = job.bytes + more;
     return true;
+}
+
+bool take_size(State& s, Job& job, Bytes total) {
+    job.received = std::max(job.received, total);
+    return charge(s, job, total);
 }
 
 /// Returns the job if its body is still on its way, or nullptr.
@@ -228,11 +228,13 @@ void arrived(State& s, const JobArrived& event) {
                         retry_after(s, line, *reason, event.lane_wanted)});
         return;
     }
-    s.act(AdmitJob{event.ticket, admit(s, line, event).id});
+    Job& job = admit(s, line, event);
+    s.act(AdmitJob{event.ticket, job.id});
+    charge(s, job, std::min(event.declared, announced_max));
 }
 
 void body_grew(State& s, const BodyGrew& event) {
-    if (Job* job = find_arriving(s, event.job)) resize(s, *job, event.total);
+    if (Job* job = find_arriving(s, event.job)) take_size(s, *job, event.total);
 }
 
 void body_failed(State& s, const BodyFailed& event) {
@@ -256,7 +258,7 @@ void routed(State& s, const JobRouted& event) {
 
 void body_completed(State& s, const BodyCompleted& event) {
     Job* job = find_arriving(s, event.job);
-    if (job == nullptr || !resize(s, *job, event.total)) return;
+    if (job == nullptr || !take_size(s, *job, event.total)) return;
     if (job->is_aside) return placement::send_aside(s, *job);
     if (!poison::may_equal_known(s, s.pool_of(*job), job->bytes)) return queue_up(s, *job);
     job->is_hashing = true;

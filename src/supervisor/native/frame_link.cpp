@@ -63,6 +63,7 @@ void FrameLink::close() {
     socket_.close(ignored);
     wakeups_.remove(*this);
     send_again_.cancel();
+    is_short_ = false;
     listen_again_.cancel();
     kept_.clear();
     for (UniqueFd& descriptor : descriptors_) close_in_background(std::move(descriptor));
@@ -102,13 +103,15 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
 
 /// Waits until there is room. If we are short of something, there may be room already: waits a while.
 void FrameLink::wait_to_send(int why) {
-    if (why != EAGAIN) return send_again_.set(short_for, [this] { send_kept(); });
+    is_short_ = why != EAGAIN;
+    if (is_short_) return send_again_.set(short_for, [this] { send_kept(); });
     socket_.async_wait(asio::socket_base::wait_write, lifeline_.bind([this](error_code error) {
         if (!error && socket_.is_open()) send_kept();
     }));
 }
 
 void FrameLink::send_kept() {
+    is_short_ = false;
     while (!kept_.empty()) {
         Piece& piece = kept_.front();
         const ssize_t sent =

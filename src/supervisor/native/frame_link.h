@@ -46,6 +46,9 @@ public:
     /// Closes the socket and tells the user why.
     void break_off(wire::Breach breach);
     [[nodiscard]] bool is_open() const { return socket_.is_open(); }
+    /// True if frames wait because of what we lack. The worker has not got them yet, so its silence
+    /// says nothing.
+    [[nodiscard]] bool is_short() const { return is_short_; }
 
     /// A file that goes with a frame. Whoever holds `owner` keeps it open.
     struct Attachment {
@@ -88,6 +91,7 @@ private:
     wire::Decoder<wire::WorkerFrame> decoder_;
     std::deque<UniqueFd> descriptors_;  // an empty one was lost, because we may open no more files
     std::array<char, read_size> bytes_;
+    bool is_short_ = false;
     Alarm send_again_;
     Alarm listen_again_;
     Lifeline lifeline_;  // the loop may still hold callbacks of a link that was destroyed

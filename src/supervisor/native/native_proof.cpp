@@ -15,6 +15,7 @@ namespace turnpike {
 namespace {
 
 constexpr std::size_t answer_max = wire::inline_max;
+constexpr Duration excused_every = 250ms;
 
 }  // namespace
 
@@ -56,6 +57,14 @@ void NativeProof::begin(std::uint32_t number) {
                                  .fields = fields,
                                  .body = {.bytes = example_->body.bytes}});
     host_.link.send(out_);
+    excuse_shortage();
+}
+
+/// As long as we can't send the proof, the engine gives the worker more time.
+void NativeProof::excuse_shortage() {
+    if (under_way_.id == 0 || !host_.link.is_short()) return;
+    host_.deps.deliver(ProofEnded{host_.process.id(), under_way_.number, ProofVerdict::not_sent});
+    short_alarm_.set(excused_every, [this] { excuse_shortage(); });
 }
 
 bool NativeProof::is_configured() const {

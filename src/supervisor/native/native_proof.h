@@ -31,7 +31,7 @@ public:
         FrameLink& link;
         wire::Conversation& conversation;
     };
-    explicit NativeProof(Host host) : host_(std::move(host)) {}
+    explicit NativeProof(Host host) : host_(std::move(host)), short_alarm_(host_.deps.alarms) {}
 
     /// Notes the model's example, which is the proof if the pool has none of its own.
     void learn(const wire::Ready& frame);
@@ -46,7 +46,10 @@ public:
     void hear(const wire::Failed& frame);
     void hear(const wire::Progress&) {}
     /// Forgets the proof under way.
-    void close() { under_way_ = {}; }
+    void close() {
+        under_way_ = {};
+        short_alarm_.cancel();
+    }
 
 private:
     struct UnderWay {
@@ -59,6 +62,7 @@ private:
         std::size_t size = 0;  // of the whole answer
     };
 
+    void excuse_shortage();
     void answered();
     /// Compares the answer with the right one. If no right answer is known, an answer without an
     /// error is enough.
@@ -78,6 +82,7 @@ private:
     UnderWay under_way_;
     std::uint32_t count_ = 0;  // proofs so far
     std::string out_;
+    Alarm short_alarm_;
     Lifeline lifeline_;
 };
 

@@ -169,6 +169,7 @@ bool NativeWorker::heard(const wire::WorkerFrame& frame) {
 
 void NativeWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
+    if (link_.is_short()) return deps_.deliver(ProbeEnded{worker_, number, ProbeVerdict::not_sent});
     conversation_.pinged(std::uint64_t{number} + 1);
     tell(wire::Ping{std::uint64_t{number} + 1});
 }

@@ -13,8 +13,7 @@
 
 #include "os/send.h"
 #include "supervisor/native/frame_link.h"
-#include "tests/unit/supervisor/native/native_peer.h"
-#include "tests/unit/virtual_time.h"
+#include "tests/unit/supervisor/native/native_worker_stand.h"
 
 namespace turnpike {
 namespace {
@@ -70,14 +69,60 @@ int send_while_too_many_descriptors_are_on_their_way() {
     return peer.files.size() == 1 ? 0 : 5;
 }
 
-TEST(FrameLinkShortage, OfDescriptorsOnTheirWayDelaysFramesAndEndsNobody) {
+/// The same for a worker that gets a job with a large body, a probe and a proof.
+int ask_while_too_many_descriptors_are_on_their_way() {
+    NativeWorkerStand stand;
+    stand.load();
+    stand.say(wire::Ready{.slots = 1, .batch = 1, .has_example = true, .example = "{}"});
+    stand.hear();
+    const ExchangePtr exchange = stand.exchanges.open(JobId{1});
+    exchange->method = "POST";
+    exchange->target = "/predict";
+    exchange->answer.set_reader(&stand.reader);
+    exchange->body.append(stand.store, std::string(10 * stand.store.memory_max, 'x'), [](int) {});
+    stand.settle();
+    if (!drop_rights()) return not_limited;
+    std::array<int, 2> way{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, way.data()) != 0) return 1;
+    const UniqueFd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!fill_the_way(way[0], file.get())) return not_limited;
+    stand.worker->send({.worker = stand.order.worker, .job = {1}, .attempt = {101}});
+    stand.settle();  // the body is sealed
+    stand.worker->probe(1);
+    if (stand.count("ProbeEnded") != 1) return 7;
+    if (stand.last<ProbeEnded>().verdict != ProbeVerdict::not_sent) return 2;
+    stand.worker->prove(7);
+    stand.pass(10s);
+    if (stand.count("ProofEnded") < 10 || stand.count("WorkerMisbehaved") != 0) return 3;
+    if (stand.last<ProofEnded>().verdict != ProofVerdict::not_sent) return 4;
+    ::close(way[0]);
+    ::close(way[1]);
+    stand.pass(10s);
+    const int excused = stand.count("ProofEnded");
+    stand.pass(10s);
+    if (stand.count("ProofEnded") != excused) return 5;  // from now on its silence counts
+    stand.hear();
+    return stand.peer.jobs.size() == 2 ? 0 : 6;
+}
+
+int code_of(int (*test)()) {
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(send_while_too_many_descriptors_are_on_their_way());
+    if (child == 0) ::_exit(test());
     int status = 0;
     ::waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status)) << status;
-    if (WEXITSTATUS(status) == not_limited) GTEST_SKIP() << "the limit does not hold here";
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(FrameLinkShortage, OfDescriptorsOnTheirWayDelaysFramesAndEndsNobody) {
+    const int code = code_of(send_while_too_many_descriptors_are_on_their_way);
+    if (code == not_limited) GTEST_SKIP() << "the limit does not hold here";
+    EXPECT_EQ(code, 0);
+}
+
+TEST(FrameLinkShortage, IsNoSilenceOfTheWorker) {
+    const int code = code_of(ask_while_too_many_descriptors_are_on_their_way);
+    if (code == not_limited) GTEST_SKIP() << "the limit does not hold here";
+    EXPECT_EQ(code, 0);
 }
 
 }  // namespace
