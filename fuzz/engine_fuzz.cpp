@@ -194,7 +194,7 @@ private:
             case 19:
             case 20:
             case 21: return end();
-            case 22: return ProbeEnded{worker(), probe_, in_.one_of(ProbeVerdict::refused)};
+            case 22: return ProbeEnded{worker(), probe_, in_.one_of(ProbeVerdict::not_sent)};
             case 23:
             case 24: return proof();
             case 25: return MemoryFreed{lane()};
@@ -218,7 +218,11 @@ private:
         const bool agrees = proof_kind(asked.worker) == ProofKind::agree;
         const ProofVerdict good = agrees ? ProofVerdict::grouped : ProofVerdict::passed;
         const std::uint32_t group = in_.below(3);
-        return {asked.worker, asked.proof, in_.below(5) == 0 ? ProofVerdict::failed : good, group};
+        const std::uint32_t luck = in_.below(8);
+        const ProofVerdict verdict = luck == 0   ? ProofVerdict::failed
+                                     : luck == 1 ? ProofVerdict::not_sent
+                                                 : good;
+        return {asked.worker, asked.proof, verdict, group};
     }
 
     ProofKind proof_kind(WorkerId worker) const {

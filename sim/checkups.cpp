@@ -50,9 +50,8 @@ void Workers::carry_out(const ProveWorker& action) {
     const Duration takes = std::min(between(luck, 1ms, 400ms), longest);
     Duration sent_after{};
     if (is_cursed(*worker, CurseKind::gate_is_short, action.proof)) {
-        const ProofEnded not_sent{.worker = action.worker,
-                                  .proof = action.proof,
-                                  .verdict = ProofVerdict::not_sent};
+        const ProofEnded not_sent{
+            .worker = action.worker, .proof = action.proof, .verdict = ProofVerdict::not_sent};
         sent_after = between(luck, 1ms, longest);
         stage_.after(sent_after, worker->key, [this, not_sent] { stage_.tell(not_sent); });
     }

@@ -38,6 +38,15 @@ std::vector<Cell> client_row(const json::object& client) {
             {refused, refused == "0" ? Paint::plain : Paint::yellow}};
 }
 
+std::string suspicion_of(const json::object& client) {
+    if (!is_true(client, "suspected")) return "";
+    return fmt::format(
+        "{}: several of its jobs killed workers, so its jobs run alone, one at a time, while "
+        "others "
+        "use the pool\n",
+        text_of(client, "client"));
+}
+
 }  // namespace
 
 std::expected<std::string, std::string> clients_text(const StatusPage& status, TextStyle style) {
@@ -63,7 +72,9 @@ std::expected<std::string, std::string> clients_text(const StatusPage& status, T
                             {"REFUSED", right}},
                 .rows = {}};
     for (const json::object* client : clients) table.rows.push_back(client_row(*client));
-    return text_of(table, style);
+    std::string text = text_of(table, style);
+    for (const json::object* client : clients) text += suspicion_of(*client);
+    return text;
 }
 
 }  // namespace turnpike

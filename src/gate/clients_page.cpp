@@ -3,7 +3,8 @@
 namespace turnpike {
 
 bool is_idle(const ClientFigures& client) {
-    return client.uploads + client.queued + client.running + client.refused == 0;
+    return client.uploads + client.queued + client.running + client.refused == 0 &&
+           !client.is_suspected;
 }
 
 void append_clients(JsonWriter& json, std::span<const ClientFigures> clients) {
@@ -17,6 +18,7 @@ void append_clients(JsonWriter& json, std::span<const ClientFigures> clients) {
         json.member("bytes", client.bytes.count);
         json.member("refused", client.refused);
         json.member("oldest_wait_s", client.oldest_wait);
+        json.member("suspected", client.is_suspected);
         json.close_object();
     }
     json.close_array();

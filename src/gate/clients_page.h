@@ -19,6 +19,7 @@ struct ClientFigures {
     Bytes bytes;                              // of its live jobs' bodies, as the engine counts them
     std::uint64_t refused = 0;                // requests
     Duration oldest_wait = Duration::zero();  // of its queued jobs
+    bool is_suspected = false;                // several of its jobs killed workers
 };
 
 /// True if there is nothing to tell about the client.

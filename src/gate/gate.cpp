@@ -107,7 +107,8 @@ std::vector<ClientFigures> Gate::client_figures() const {
                                     .running = client.running,
                                     .bytes = client.bytes,
                                     .refused = client.refused,
-                                    .oldest_wait = client.oldest_wait};
+                                    .oldest_wait = client.oldest_wait,
+                                    .is_suspected = client.is_suspected};
     for (std::size_t id = 0; id < all.size(); ++id) {
         all[id].name = clients_.name_of(ClientId{id});
         all[id].refused += refusals_.of(ClientId{id});

@@ -26,6 +26,13 @@ TEST(StatusClients, ShowsThoseWithMostJobsFirst) {
               "10.0.0.7         0       0     0 s        1    512 B        0\n");
 }
 
+TEST(StatusClients, SaysWhoIsSuspected) {
+    const std::string text = shown(R"({"clients":[{"client":"key alice","suspected":false},
+                                                  {"client":"key mallory","suspected":true}]})");
+    EXPECT_THAT(text, HasSubstr("\nkey mallory: several of its jobs killed workers"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("key alice: ")));
+}
+
 TEST(StatusClients, SaysIfThereIsNobody) {
     EXPECT_EQ(shown(R"({"clients":[]})"), "no client has a job here, and none was refused\n");
 }
