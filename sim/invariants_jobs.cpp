@@ -151,7 +151,7 @@ std::optional<Duration> next_try(const Ledger& ledger, PoolId pool, LaneId wante
 bool is_right_advice(Ledger& ledger, PoolId pool, LaneId wanted, EndReason reason,
                      Duration advice) {
     const Duration least = ledger.settings.retry_after_min;
-    if (reason == EndReason::no_lane && !ledger.is_late)
+    if (reason == EndReason::no_lane && !ledger.is_late && !ledger.is_shutting_down)
         if (const auto wait = next_try(ledger, pool, wanted);
             wait && none_can_serve_lo(ledger, pool, wanted))
             return advice == std::max(*wait, least);

@@ -71,6 +71,7 @@ bool suits_any(Ledger& ledger, const KnownPool& pool, const KnownLane& lane) {
 /// empty. In the rest of the turn the other lanes can only have got more.
 void check_choice(Ledger& ledger, const KnownPool& pool, const KnownLane& reserved) {
     if (reserved.lone_ride != nullptr) return;
+    if (pool.lone_end == ledger.turn) return;  // its lane may have been the better one
     const bool is_new = !ledger.lane_before(reserved.id).is_reserved;
     for (const KnownLane& other : pool.lanes) {
         if (ledger.seen_lane(other.id).is_reserved || ledger.lane_before(other.id).is_reserved ||

@@ -70,8 +70,10 @@ struct KnownLine {
     std::uint64_t queued = 0;
     std::uint64_t pinned = 0;  // jobs that arrive or are queued, and want a lane
     Instant latest_turn = Instant::min();
+    Instant latest_pinned_turn = Instant::min();
     JobId lone_job;                    // until it ends, the line takes no turns; mostly none
-    Instant seen_at = Instant::min();  // when a job was last queued
+    std::uint64_t live = 0;            // jobs that wait or run, asides not counted
+    Instant gone_at = Instant::min();  // when the last of them ended
     std::map<ClientId, std::uint32_t>
         went_ahead;  // turns of others since its own, or since it came
 };
@@ -438,6 +440,7 @@ struct KnownPool {
     std::vector<KnownPoison> poisons;  // oldest first
     std::uint32_t poisons_in_row = 0;
     std::uint64_t lone_change = 0;  // latest turn in which a job that rides alone came or went
+    std::uint64_t lone_end = 0;     // latest turn in which one ended
     Counts counts;
     std::vector<Generation> asked;           // by ReloadAsked
     std::map<Generation, ReloadKind> kinds;  // how each was first asked for

@@ -132,6 +132,7 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     KnownPool& pool = pools[job.pool.value];
     if (job.state == JobState::arriving) {
         count_arriving(job, -1);
+        ++line_of(job).live;
     } else {
         --pool.running;
     }
@@ -153,7 +154,6 @@ void Ledger::enqueue(KnownJob& job, Entry entry) {
     if (job.is_alone) pool.lone_change = turn;
     ++line_of(job).queued;
     ++clients[job.client].queued;
-    saw_client_of(job);
     if (!job.is_alone && wanted == nullptr && entry == Entry::fresh) return enter_line(job);
     job.queue = job.is_alone ? &pool.alone : wanted != nullptr ? &wanted->queue : &pool.retries;
     job.queue->insert(job.key);
@@ -248,7 +248,7 @@ void Ledger::leave_worker(KnownAttempt& attempt) {
 
 void Ledger::end(KnownJob& job, EndReason reason) {
     KnownPool& pool = pools[job.pool.value];
-    if (job.is_alone) pool.lone_change = turn;
+    if (job.is_alone) pool.lone_change = pool.lone_end = turn;
     leave_case(job, is_acquitted_by(reason));
     switch (job.state) {
         case JobState::arriving: count_arriving(job, -1); break;
@@ -263,6 +263,8 @@ void Ledger::end(KnownJob& job, EndReason reason) {
             }
             break;
     }
+    KnownLine& line = line_of(job);
+    if (job.state != JobState::arriving && !job.is_aside && --line.live == 0) line.gone_at = now;
     bytes -= job.bytes;
     KnownClient& client = clients[job.client];
     client.bytes -= job.bytes;

@@ -134,8 +134,6 @@ struct Ledger {
     void take_poison_of(ClientId id);
     /// Clients are not suspected any more for what they did to another model.
     void forgive_clients();
-    /// Notes that a job of the client is queued.
-    void saw_client_of(const KnownJob& job) { line_of(job).seen_at = now; }
     /// True if several clients use the pool.
     [[nodiscard]] bool are_several_in(const KnownPool& pool) const;
     /// Counts a job that arrives, or no longer does (`change` is -1).

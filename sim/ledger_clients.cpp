@@ -25,8 +25,9 @@ bool Ledger::is_suspected(ClientId id) const {
 
 bool Ledger::are_several_in(const KnownPool& pool) const {
     return std::ranges::count_if(pool.lines, [&](const auto& it) {
-               const Instant at = it.second.seen_at;
-               return at != Instant::min() && now - at < recent_clients_keep;
+               const KnownLine& line = it.second;
+               return line.live > 0 ||
+                      (line.gone_at != Instant::min() && now - line.gone_at < users_keep);
            }) > 1;
 }
 
@@ -100,8 +101,11 @@ bool Ledger::has_next(const KnownPool& pool) {
 }
 
 Instant Ledger::rank_in_turn(const KnownJob& job) {
-    return std::max(job.queued_at, line_of(job).latest_turn) -
-           pools[job.pool.value].settings->age_step * job.level;
+    const Duration age_step = pools[job.pool.value].settings->age_step;
+    const KnownLine& line = line_of(job);
+    const Instant since = std::max(job.queued_at, line.latest_pinned_turn);
+    const Instant held_back = std::min(line.latest_turn, later(since, age_step));
+    return std::max(since, held_back) - age_step * job.level;
 }
 
 std::optional<NextTurn> Ledger::next_turn_at(const KnownLane& lane) {
@@ -157,6 +161,8 @@ void Ledger::count_turn_ahead_of_others(const KnownJob& job, const KnownLane& la
             own = std::max<std::size_t>(own, other.level + 1U);
     for (auto& [id, other] : pool.lines) {
         if (id == job.client || !other.lone_job.is_none() || highest(other) < own) continue;
+        // A job that has waited long at its lane goes although its client had turns elsewhere.
+        if (!job.wanted.is_none()) continue;
         if (++other.went_ahead[job.client] > 1)
             broken(*this, invariant::turns, "client {} has two turns while client {} waits for one",
                    show(job.client), show(id));
@@ -169,6 +175,7 @@ void Ledger::take_turn_of(const KnownJob& job, const KnownLane& lane) {
     count_turn_ahead_of_others(job, lane);
     KnownLine& line = line_of(job);
     line.latest_turn = now;
+    if (!job.wanted.is_none()) line.latest_pinned_turn = now;
     for (KnownTurn& place : line.turns) place.number = ++turns_given, place.since = now;
     line.went_ahead.clear();
 }

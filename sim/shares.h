@@ -18,11 +18,13 @@ struct Claim {
     return claim.taken * 10 < claim.whole * 9;
 }
 
+/// One share is kept for a client that is not here yet, and the last twentieth for those that have
+/// nothing.
 [[nodiscard]] constexpr bool has_room(const Claim& claim) {
     if (claim.amount > claim.whole || claim.taken + claim.amount > claim.whole) return false;
-    // One share is kept for a client that is not here yet.
-    return claim.amount == 0 || is_below_line(claim) ||
-           claim.own * (claim.clients + 1) < claim.whole;
+    if (claim.amount == 0 || is_below_line(claim) || claim.own == 0) return true;
+    const bool leaves_last_twentieth = (claim.taken + claim.amount) * 20 <= claim.whole * 19;
+    return leaves_last_twentieth && claim.own * (claim.clients + 1) < claim.whole;
 }
 
 }  // namespace turnpike::sim

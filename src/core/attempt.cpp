@@ -77,7 +77,7 @@ Job* take_next(State& s, Lane& lane) {
         const bool is_fresh = !job->is_retry;
         const bool rides_alone = is_fresh && s.must_ride_alone(line);
         rides_alone ? job::set_apart(s, *job, lane) : job::dequeue(s, *job);
-        if (is_fresh) pool.rounds.had_turn(line, s.now);
+        if (is_fresh) pool.rounds.had_turn(*job, s.now);
         if (!rides_alone) return job;
     }
     return nullptr;

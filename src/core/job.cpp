@@ -37,13 +37,14 @@ void take_out_of_queue(State& s, Job& job) {
 
 void enqueue(State& s, Job& job) {
     Pool& pool = s.pool_of(job);
+    const bool is_first_of_line = job.state == JobState::arriving && job.line->live++ == 0;
+    if (is_first_of_line) pool.users.came();
     job.state = JobState::queued;
     job.since = s.now;
     job.order = ++s.latest_order;
     put_in_queue(s, job);
     ++pool.queued;
     if (job.line->queued++ == 0) ++pool.clients_waiting;
-    pool.recent_clients.saw(job.line->client->id, s.now);
     if (!job.wanted.is_none())
         ++pool.queued_for_lanes, ++job.line->pinned, ++s.lanes[job.wanted.value].queued_for;
     s.timers.arm_by(job.timer, next_time_of(s, job));
@@ -88,6 +89,8 @@ void end(State& s, Job& job, EndReason reason, JobId first) {
     ClientState& client = *job.line->client;
     client.bytes = client.bytes - job.bytes;
     if (--client.live == 0) --s.clients_active;
+    const bool was_counted = job.state != JobState::arriving && !job.is_aside;
+    if (was_counted && --job.line->live == 0) pool.users.left(*job.line, s.now);
     if (job.line->lone_job == job.id) pool.rounds.release(*job.line, s.now);
     s.timers.disarm(job.timer);
     blame::suspect_ended(s, job, reason);

@@ -7,10 +7,10 @@
 #include "core/pace.h"
 #include "core/poison.h"
 #include "core/queue.h"
-#include "core/recent_clients.h"
 #include "core/rounds.h"
 #include "core/settings.h"
 #include "core/timers.h"
+#include "core/users.h"
 #include "core/view.h"
 #include "core/words.h"
 
@@ -59,7 +59,7 @@ struct Pool {
     std::uint64_t arriving = 0;  // asides not counted
     std::uint64_t running = 0;
     std::uint32_t lanes_reserved = 0;  // for jobs that must ride alone
-    RecentClients recent_clients;
+    Users users;
 
     Pace pace;
     Counts counts;

@@ -11,7 +11,9 @@ namespace {
 
 /// Returns how long the client of a fresh job has waited for a turn, as core/rounds.h says.
 Instant rank_of(const Job& job, Duration age_step) {
-    return std::max(job.since, job.line->latest_turn) - age_step * job.turn_level;
+    const Instant since = std::max(job.since, job.line->latest_pinned_turn);
+    const Instant held_back = std::min(job.line->latest_turn, later(since, age_step));
+    return std::max(since, held_back) - age_step * job.turn_level;
 }
 
 bool is_of_open_line(const Job& job) { return job.line->lone_job.is_none(); }

@@ -58,8 +58,10 @@ Candidate Rounds::next(Duration age_step) const {
     return {.job = best->line->jobs.first(age_step), .rank = best_rank};
 }
 
-void Rounds::had_turn(Line& line, Instant now) {
+void Rounds::had_turn(const Job& job, Instant now) {
+    Line& line = *job.line;
     line.latest_turn = now;
+    if (!job.wanted.is_none()) line.latest_pinned_turn = now;
     if (!line.lone_job.is_none()) return;  // it is in no ring
     each_bit(line.levels_taken, [&](std::size_t level) {
         Turn& turn = line.turns[level];

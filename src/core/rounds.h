@@ -10,7 +10,8 @@
 // A turn says whose job goes, not which one: the client sends the first job of its line. So one
 // client alone is served as if there were no rounds. A client that had its turn is the last in every
 // ring, so jobs of several levels do not give it several turns. Jobs that ask for a lane wait there,
-// and their clients take turns with these: each job is a turn of its client, wherever it waits.
+// and their clients take turns with these: each job is a turn of its client, wherever it waits. Only
+// if such a job has waited for age_step, what its client had elsewhere no longer holds it back.
 // Every operation takes constant time, except oldest().
 #pragma once
 
@@ -40,9 +41,11 @@ struct Line {
     std::array<Turn, Priority::levels> turns;
     std::uint32_t levels_taken = 0;  // bit n is set if turns[n] has jobs
     Instant latest_turn = Instant::min();
-    std::uint64_t arriving = 0;  // asides not counted
-    std::uint64_t queued = 0;    // in this pool, wherever they wait
-    std::uint64_t pinned = 0;    // jobs that arrive or are queued, and ask for a lane
+    Instant latest_pinned_turn = Instant::min();  // with a job that asked for a lane
+    std::uint64_t arriving = 0;                   // asides not counted
+    std::uint64_t queued = 0;                     // in this pool, wherever they wait
+    std::uint64_t live = 0;                       // jobs that wait or run, asides not counted
+    std::uint64_t pinned = 0;  // jobs that arrive or are queued, and ask for a lane
     JobId lone_job;  // must ride alone; until it ends, this line takes no turns. Mostly none
     Links<Line> links;
 };
@@ -56,9 +59,9 @@ public:
     /// Returns the job that goes next, if one may.
     [[nodiscard]] Candidate next(Duration age_step) const;
 
-    /// Sends the client to the end of its rings. Must be called when a lane has taken a job of it that
-    /// is no retry.
-    void had_turn(Line& line, Instant now);
+    /// Sends the client to the end of its rings. Must be called when a lane has taken this job, and it is
+    /// no retry.
+    void had_turn(const Job& job, Instant now);
 
     /// Takes the line out of all rings until release().
     void hold(Line& line, JobId lone_job);

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t poisons_max = 64;  // remembered per pool
 inline constexpr std::uint64_t clients_max = 16384;
 inline constexpr std::uint32_t wanting_lane_max = 16;   // jobs that wait, or arrive, for one lane
 inline constexpr std::uint32_t suspicious_poisons = 3;  // of one client, within suspicion_keep
-inline constexpr Duration recent_clients_keep = 1min;   // how long a client counts as using a pool
+inline constexpr Duration users_keep = 1min;            // how long a client counts as using a pool
 inline constexpr Bytes announced_max = mebibyte;        // counted of a body before it has come
 
 /// A start that a shortage prevented costs little, and the shortage may end at any time.

@@ -1,7 +1,7 @@
 // What all clients have in common: places in a queue, uploads, bytes. Below nine tenths of the whole
 // everybody may take. Above that only a client that has less than its share may: the whole divided
-// by the number of clients and one more, who is not here yet. So one client alone never takes the
-// last tenth, and the next one finds room.
+// by the number of clients and one more, who is not here yet. The last twentieth is for clients that
+// have nothing. So neither one client nor several take what the next one needs to begin.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,13 @@ struct Common {
         const std::uint64_t sharing = clients + 1;
         return whole / sharing + (whole % sharing == 0 ? 0 : 1);
     }
-    /// True if a client that has `own` may take this much more.
+    /// True if a client that has `own` may take this much more of the last tenth.
     [[nodiscard]] constexpr bool has_room_in_share(std::uint64_t amount, std::uint64_t own,
                                                    std::uint64_t clients) const {
-        return has_room_for(amount) && own < share(clients);
+        if (own == 0) return has_room_for(amount);
+        const std::uint64_t for_newcomers = whole / 20 + (whole % 20 == 0 ? 0 : 1);
+        return own < share(clients) && amount <= whole - for_newcomers &&
+               taken <= whole - for_newcomers - amount;
     }
 };
 

@@ -80,7 +80,7 @@ struct State {
     /// True if the next job of this line must ride alone: its client is suspected, and there are others
     /// to protect.
     [[nodiscard]] bool must_ride_alone(const Line& line) const {
-        return is_suspected(*line.client) && pool_of(line).recent_clients.are_several(now);
+        return is_suspected(*line.client) && pool_of(line).users.are_several(now);
     }
 
     void each_lane(const Pool& pool, auto&& visit) {

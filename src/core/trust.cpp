@@ -44,7 +44,7 @@ void distrust(State& s, Worker& worker) {
 bool is_streak_long(State& s, const Worker& worker) {
     const Pool& pool = s.pool_of(worker);
     return worker.fail_streak >= pool.settings.fail_streak &&
-           (worker.is_streak_of_several || !pool.recent_clients.are_several(s.now));
+           (worker.is_streak_of_several || !pool.users.are_several(s.now));
 }
 
 void count_failure(Worker& worker, ClientId client) {
@@ -58,7 +58,7 @@ void count_failure(Worker& worker, ClientId client) {
 void failed(State& s, Worker& worker, const JobRun& run) {
     const Lane& lane = s.lane_of(worker);
     const Pool& pool = s.pool_of(lane);
-    if (run.is_pinned && pool.recent_clients.are_several(s.now)) return;
+    if (run.is_pinned && pool.users.are_several(s.now)) return;
     const bool was_streak_long = is_streak_long(s, worker);
     count_failure(worker, run.client);
     if (worker.role != Role::current) return;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <string>
 #include <vector>
 
@@ -160,6 +162,25 @@ TEST(Rounds, LetAPinnedJobWaitForATurnLikeAnyOther) {
     busy.queue(3), busy.queue(1, {.lane = 0});  // j3 j4
     EXPECT_THAT(busy.order(1ms), ElementsAre("j1", "j2", "j3", "j4"))
         << "client 1 had its turn with j2";
+}
+
+TEST(Rounds, LetNoPinnedJobStarveBehindOtherJobsOfItsClient) {
+    Gate gate({.lanes = 2, .age_step = 10s});
+    gate.open();
+    std::array running{gate.queue_job({.client = 1}), gate.queue_job({.client = 2})};
+    ASSERT_EQ(gate.lane_of(running[1]), LaneId{1});
+    for (int i = 0; i < 2; ++i) gate.queue_job({.client = 1}), gate.queue_job({.client = 2});
+    const JobId pinned = gate.queue_job({.lane = 1, .client = 1});
+    int ends = 0;
+    for (; !gate.is_running(pinned) && ends < 100; ++ends) {  // lane 1 frees when it is 2's turn
+        gate.pass(500ms);
+        JobId& ended = running[static_cast<std::size_t>(ends % 2)];
+        gate.ends(ended);
+        ended = gate.acts<SendJob>().front().job;
+        gate.queue_job({.client = ends % 2 == 0 ? 1U : 2U});
+    }
+    EXPECT_LE(ends, 24) << "after 10 s its client's other turns no longer hold it back";
+    EXPECT_GT(ends, 18) << "until then it is a turn like any other";
 }
 
 TEST(Rounds, CountNoMoreOfAPinnedJobsPriorityThanItsClientMayHave) {

@@ -22,12 +22,15 @@ TEST(Shares, AreOpenToAllBelowNineTenths) {
 }
 
 TEST(Shares, GoToWhoHasLessThanHisPartAboveThat) {
-    const Common common{.whole = 100, .taken = 95};
+    const Common common{.whole = 100, .taken = 90};
     EXPECT_TRUE(common.has_room_in_share(1, 33, 2))
         << "33.3 is a third: one part is for a third client";
     EXPECT_FALSE(common.has_room_in_share(1, 34, 2));
-    EXPECT_FALSE(common.has_room_in_share(6, 0, 2));
     EXPECT_FALSE(common.has_room_in_share(1, 90, 1)) << "nobody takes the last tenth alone";
+    EXPECT_TRUE(common.has_room_in_share(5, 33, 2));
+    EXPECT_FALSE(common.has_room_in_share(6, 33, 2)) << "the last twentieth is for newcomers";
+    EXPECT_TRUE(common.has_room_in_share(10, 0, 2));
+    EXPECT_FALSE(common.has_room_in_share(11, 0, 2));
     EXPECT_TRUE((Common{.whole = 2, .taken = 1}.has_room_in_share(1, 0, 7))) << "none is less";
 }
 
@@ -39,9 +42,31 @@ TEST(Shares, KeepATenthOfTheQueueForTheOthers) {
     gate.arrive({.client = 1});
     EXPECT_EQ(gate.refusal(), EndReason::queue_full);
     gate.arrive({.client = 2});
-    EXPECT_EQ(gate.refusal(), std::nullopt);
+    EXPECT_EQ(gate.refusal(), EndReason::queue_full) << "the last place is for a newcomer";
     gate.arrive({.client = 3});
+    EXPECT_EQ(gate.refusal(), std::nullopt);
+    gate.arrive({.client = 4});
     EXPECT_EQ(gate.refusal(), EndReason::queue_full) << "now all places are taken";
+}
+
+TEST(Shares, KeepRoomForTheNextHoweverManyGreedyClientsCame) {
+    Settings settings = settings_with({{.lanes = 1, .queue_jobs_max = 200}});
+    settings.arriving_max = 100;
+    settings.bytes_max = Bytes{10'000};
+    for (const std::uint64_t greedy : {1U, 2U, 3U, 4U}) {
+        for (const bool is_upload : {true, false}) {
+            Gate gate(settings);
+            const auto take_all = [&](std::uint64_t client) {
+                for (int i = 0; i < 300; ++i) {
+                    const test::Request request{.bytes = Bytes{60}, .client = client};
+                    is_upload ? gate.arrive(request) : gate.queue_job(request);
+                }
+            };
+            for (std::uint64_t client = 1; client <= greedy; ++client) take_all(client);
+            gate.arrive({.bytes = Bytes{60}, .client = 9});
+            EXPECT_EQ(gate.refusal(), std::nullopt) << greedy << " greedy clients came first";
+        }
+    }
 }
 
 TEST(Shares, KeepATenthOfTheUploadsForTheOthers) {

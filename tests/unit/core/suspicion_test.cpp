@@ -160,6 +160,16 @@ TEST_F(Suspicion, LetsOneJobAtATimeRideAloneAlsoOfThoseThatAskForALane) {
     EXPECT_EQ(gate.acts<ReportSuspect>().size(), 1U);
 }
 
+TEST_F(Suspicion, ProtectsAJobThatRunsForLong) {
+    poison(), poison(), poison();
+    const JobId honest = gate.queue_job({.client = 2});
+    gate.pass(2min);
+    const JobId bad = gate.queue_job({.client = 1});
+    EXPECT_THAT(gate.deeds(), Contains("suspect " + gate.name(bad)));
+    ASSERT_TRUE(gate.is_running(honest) && gate.is_running(bad));
+    EXPECT_NE(gate.lane_of(honest), gate.lane_of(bad));
+}
+
 // ── jobs that fail ───────────────────────────────────────────────────────────────────────────────
 
 /// Lane 0 fails jobs of these clients one after another, lane 1 is fine.
