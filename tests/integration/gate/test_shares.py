@@ -81,12 +81,22 @@ class SharesCase(Case):
 
 class Shares(SharesCase):
     def test_a_queue_full_of_jobs(self):
-        self.open(queue={"jobs_max": 30})
+        self.open(queue={"jobs_max": 60})
         waiting, running = self.fill(problem="queue-full")
-        self.assertEqual(len(waiting) - 1, 27, "nine tenths; one tenth is for the next client")
+        self.assertEqual(len(waiting) - 1, 54, "nine tenths; one tenth is for the next client")
         honest = self.send_honest(3)
         self.assertEqual(self.order(running, 6), "ghghgh")
         self.answer_all([*honest, *waiting[:1]])
+
+    def test_a_second_greedy_client_leaves_room_too(self):
+        self.open(queue={"jobs_max": 60})
+        _, running = self.fill(problem="queue-full")
+        second = [self.gate_.connect().request("POST", "/r", b"x", bearer(self.keys["root"])) for _ in range(5)]
+        wait_until(lambda: (self.client("root") or {}).get("refused") == 2, "the last twentieth is for newcomers")
+        honest = self.send_honest(1)
+        self.assertIn("h", self.order(running, 3))
+        self.answer_all(honest)
+        self.assertEqual(sorted(job.answer().status for job in second), [200, 200, 200, 429, 429])
 
     def test_a_lane_full_of_jobs_that_ask_for_it(self):
         self.open()
@@ -107,7 +117,7 @@ class Shares(SharesCase):
         running.reply(b"done")
 
     def test_urgent_jobs(self):
-        self.open(queue={"jobs_max": 30})
+        self.open(queue={"jobs_max": 60})
         waiting, running = self.fill(("Turnpike-Priority", "9"), problem="queue-full")
         honest = self.send_honest(3)
         self.assertEqual(self.order(running, 6), "ghghgh", "priority 9 of a key without --priority-max counts as 5")
