@@ -141,6 +141,7 @@ ConnectionDeps Gate::connection_deps() {
             .losses = losses_,
             .timeouts = timeouts_,
             .crowd = crowd_,
+            .command_lines = crowd_of_command_line_,
             .deliver = deps_.deliver,
             .closed = [this](Connection& connection) { closed(connection); }};
 }
@@ -176,7 +177,7 @@ bool Gate::make_room_for(const Peer& peer, ClientId client) {
 
 bool Gate::make_room_for_command_line() {
     if (command_lines_ < command_lines_max) return true;
-    Connection* first = crowd_.first_of(command_line_.id());
+    Connection* first = crowd_of_command_line_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
     return true;

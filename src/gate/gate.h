@@ -127,7 +127,8 @@ private:
     LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
-    Crowd<Connection> crowd_;
+    Crowd<Connection> crowd_;                  // the clients
+    Crowd<Connection> crowd_of_command_line_;  // which makes room only for itself
     ConnectionDeps connection_deps_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
     AnswerRoom answer_room_;

@@ -90,6 +90,17 @@ TEST(GateRoom, KeepsPlacesForTheCommandLine) {
     EXPECT_EQ(gate.gate.connections(), most + Gate::command_lines_max);
 }
 
+TEST(GateRoom, PushesNoCommandLineOutForAClient) {
+    Crowded gate;
+    for (std::uint32_t i = 0; i < most; ++i) gate.busy("10.0.0." + std::to_string(i));
+    Client& command = gate.command_line();
+    EXPECT_FALSE(gate.gate.has_room());
+    Client& newcomer = gate.come(Entrance::tcp, "10.0.1.1");
+    EXPECT_TRUE(gate.loop.run_until([&] { return newcomer.is_over; }));
+    EXPECT_EQ(gate.gate.connections(), most + 1);
+    EXPECT_TRUE(gate.is_served(command));
+}
+
 TEST(GateRoom, BoundsTheCommandLineAndTakesTheNextOne) {
     Crowded gate;
     Client& client = gate.come(Entrance::tcp, "10.0.0.1");
