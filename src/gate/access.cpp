@@ -6,6 +6,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "http/fields.h"
+#include "http/forwarded.h"
 
 namespace turnpike {
 
@@ -70,11 +71,13 @@ std::string_view origin_in(std::string_view url) {
                                         : url.substr(0, url.find_first_of("/?#", at + mark.size()));
 }
 
-/// On a gate without keys, whoever is no page may do everything. But a proxy on the Unix socket may
-/// speak for somebody on another machine, and nobody but our own user was meant to reach that socket.
-std::expected<Caller, Problem> check_without_keys(Sender sender, Entrance entrance, Rule rule) {
-    if (sender == Sender::user && entrance != Entrance::unix_socket)
-        return Caller{.is_admin = true};
+/// On a gate without keys, whoever is no page may do everything. But a proxy may speak for somebody on
+/// another machine. On the Unix socket every program counts as one, also if it does not say so:
+/// nobody but our own user was meant to reach that socket.
+std::expected<Caller, Problem> check_without_keys(const http::RequestHead& head, Sender sender,
+                                                  Entrance entrance, Rule rule) {
+    const bool is_proxied = entrance == Entrance::unix_socket || http::is_forwarded(head.fields);
+    if (sender == Sender::user && !is_proxied) return Caller{.is_admin = true};
     if (rule == Rule::anybody || rule == Rule::job) return Caller{};
     return std::unexpected(Problem::not_permitted);
 }
@@ -114,7 +117,7 @@ std::expected<Caller, Problem> AccessControl::check(const http::RequestHead& hea
     if (key == nullptr && !is_our_host(head.host)) return std::unexpected(Problem::foreign_host);
     const Sender sender = sender_of(head, keys);
     if (sender == Sender::foreign_page) return std::unexpected(Problem::foreign_origin);
-    if (!keys.are_required) return check_without_keys(sender, entrance, rule);
+    if (!keys.are_required) return check_without_keys(head, sender, entrance, rule);
     if (key == nullptr && rule != Rule::anybody)
         return std::unexpected(presented ? Problem::wrong_key : Problem::no_key);
     return check_key(key, rule);

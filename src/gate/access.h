@@ -25,6 +25,7 @@ enum class Rule : std::uint8_t {
     job,      // sends a job: any valid key. If keys are not required, also pages of allowed origins
     member,   // any valid key; it sees only its own jobs
     admin,    // an admin key, or the command line. If keys are not required, every user is admin
+              // whose request no proxy has forwarded
 };
 
 /// How the request reached us.

@@ -27,16 +27,21 @@ void AnswerRoom::wake() {
 }
 
 /// After a cut the next look cuts nobody: until then the disk gets its room back, and the workers that
-/// wait try it again. If no answer is on the disk, others have filled it, and a cut would not help.
+/// wait try it again. If no other answer is on the disk, others than answers have filled it, and a cut
+/// would make room for nobody.
 void AnswerRoom::look_at_disk(Instant now) {
     if (now < next_look_) return;
     next_look_ = later(now, look_every);
     std::vector<Stuck> stuck;
+    std::size_t on_disk = 0;
     for_each_reader([&](const Connection& connection, Answer& answer) {
-        if (answer.waits_for_disk()) stuck.push_back({connection.ticket(), answer.taken()});
+        const std::size_t holds = answer.share().spooled > 0 ? 1 : 0;
+        on_disk += holds;
+        if (answer.waits_for_disk()) stuck.push_back({connection.ticket(), answer.taken(), holds});
     });
-    const bool must_cut =
-        std::ranges::any_of(stuck, [this](const Stuck& one) { return has_hardly_moved(one); });
+    const bool must_cut = std::ranges::any_of(stuck, [this, on_disk](const Stuck& one) {
+        return on_disk > one.on_disk && has_hardly_moved(one);
+    });
     stuck_ = std::move(stuck);
     Connection* connection = must_cut ? slowest_reader_of_greediest(Room::on_disk) : nullptr;
     if (connection != nullptr) {

@@ -7,6 +7,7 @@
 // What counts is a client that takes less than progress_min from one look to the next.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,8 +37,8 @@ public:
 
     /// Cuts connections off until the rest fits. Called by Wakeups.
     void wake() override;
-    /// Cuts one connection off if a worker has waited for room on the disk since the last look. Must
-    /// be called a few times a second.
+    /// Cuts one connection off if a worker has waited for room on the disk since the last look, and
+    /// an answer other than its own is there. Must be called a few times a second.
     void look_at_disk(Instant now);
 
 private:
@@ -47,6 +48,7 @@ private:
     struct Stuck {
         Ticket ticket;
         std::uint64_t taken = 0;
+        std::size_t on_disk = 0;  // 1 if it holds a part of the disk itself
     };
 
     [[nodiscard]] Connection* slowest_reader_of_greediest(Room room);

@@ -39,16 +39,17 @@ Connection::Connection(ConnectionDeps& deps, TransportPtr transport, Peer peer, 
       transport_(std::move(transport)),
       peer_(std::move(peer)),
       client_at_address_(deps.clients.at_address(peer_.address)),
+      crowd_(peer_.entrance == Entrance::command_line ? deps.command_lines : deps.crowd),
       ticket_(ticket),
       reader_(limits),
       job_(deps, peer_, client_at_address_) {
     transport_->set_user(*this);
-    deps_.crowd.add(*this);
+    crowd_.add(*this);
 }
 
 Connection::~Connection() {
     deps_.timeouts.wait_for(*this, Wait::nothing, deps_.clock.now());
-    deps_.crowd.remove(*this);
+    crowd_.remove(*this);
     deps_.wakeups.remove(*this);
 }
 
@@ -59,7 +60,7 @@ void Connection::start() {
 
 void Connection::wait_for(Wait kind) {
     deps_.timeouts.wait_for(*this, kind, deps_.clock.now());
-    deps_.crowd.stands(*this, standing_of(kind));
+    crowd_.stands(*this, standing_of(kind));
 }
 
 // ── reading ──────────────────────────────────────────────────────────────────────────────────────

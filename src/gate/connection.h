@@ -167,6 +167,7 @@ private:
     const TransportPtr transport_;
     const Peer peer_;
     const ClientUse client_at_address_;
+    Crowd<Connection>& crowd_;
     const Ticket ticket_;
     State state_ = State::head;
     Client client_ = Client::sends;

@@ -60,7 +60,8 @@ struct ConnectionDeps {
     JobArchive& archive;
     LostAnswers& losses;
     Timeouts<Connection>& timeouts;
-    Crowd<Connection>& crowd;
+    Crowd<Connection>& crowd;          // the clients
+    Crowd<Connection>& command_lines;  // which have places of their own
     GateStage stage = GateStage::open;
     std::function<void(const Event&)> deliver;
     std::function<void(Connection&)> closed;  // the connection is still in use when this is called

@@ -141,6 +141,7 @@ ConnectionDeps Gate::connection_deps() {
             .losses = losses_,
             .timeouts = timeouts_,
             .crowd = crowd_,
+            .command_lines = crowd_of_command_line_,
             .deliver = deps_.deliver,
             .closed = [this](Connection& connection) { closed(connection); }};
 }
@@ -176,29 +177,35 @@ bool Gate::make_room_for(const Peer& peer, ClientId client) {
 
 bool Gate::make_room_for_command_line() {
     if (command_lines_ < command_lines_max) return true;
-    Connection* first = crowd_.first_of(command_line_.id());
+    Connection* first = crowd_of_command_line_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
     return true;
 }
 
-/// The last tenth of the connections is for clients that have less than their share. So nobody can
-/// take all of them with connections that may not be pushed out.
 bool Gate::make_room_for_client(const Peer& peer, ClientId client) {
-    const std::size_t most = deps_.config.gate.connections_max;
-    if (clients_connected() < most - most / 10) return true;
-    const bool has_its_share = has_share(peer, client);
-    if (!has_its_share && clients_connected() < most) return true;
+    const bool is_proxy = proxies_.is_trusted(peer.entrance, peer.address);
+    if (clients_connected() < bound_for(client, is_proxy)) return true;
+    const bool has_its_share = !is_proxy && has_share(client);
     Connection* first = has_its_share ? crowd_.first_of(client) : crowd_.first_of_most();
     if (first == nullptr) return false;
     first->push_out();
     return true;
 }
 
-/// One share is kept for a client that is not here yet. A trusted proxy has no share: it speaks for
-/// many clients from one address.
-bool Gate::has_share(const Peer& peer, ClientId client) const {
-    if (proxies_.is_trusted(peer.entrance, peer.address)) return false;
+/// Returns how many connections may be open after which this client gets one more only in place of
+/// another. The last tenth is for clients that have less than their share, and the last half of it
+/// for those that have none. So a few clients can't take all with connections that may not be pushed
+/// out. A trusted proxy speaks for many clients from one address: it gets all there is.
+std::size_t Gate::bound_for(ClientId client, bool is_trusted_proxy) const {
+    const std::size_t most = deps_.config.gate.connections_max;
+    const std::size_t tenth = most / 10;
+    if (is_trusted_proxy || crowd_.count(client) == 0) return most;
+    return has_share(client) ? most - tenth : most - (tenth + 1) / 2;
+}
+
+/// One share is kept for a client that is not here yet.
+bool Gate::has_share(ClientId client) const {
     const std::size_t share = deps_.config.gate.connections_max / (crowd_.clients() + 1);
     return crowd_.count(client) >= std::max<std::size_t>(share, 1);
 }

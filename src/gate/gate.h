@@ -102,7 +102,8 @@ private:
     [[nodiscard]] Connection* find(Ticket ticket) const;
     [[nodiscard]] bool make_room_for(const Peer& peer, ClientId client);
     [[nodiscard]] bool make_room_for_client(const Peer& peer, ClientId client);
-    [[nodiscard]] bool has_share(const Peer& peer, ClientId client) const;
+    [[nodiscard]] std::size_t bound_for(ClientId client, bool is_trusted_proxy) const;
+    [[nodiscard]] bool has_share(ClientId client) const;
     [[nodiscard]] bool make_room_for_command_line();
     [[nodiscard]] std::size_t clients_connected() const { return connections_ - command_lines_; }
     void closed(Connection& connection);
@@ -127,7 +128,8 @@ private:
     LostAnswers losses_;
     OwnRouteDeps own_route_deps_;
     Timeouts<Connection> timeouts_;
-    Crowd<Connection> crowd_;
+    Crowd<Connection> crowd_;                  // the clients
+    Crowd<Connection> crowd_of_command_line_;  // which makes room only for itself
     ConnectionDeps connection_deps_;
     std::vector<std::shared_ptr<Connection>> by_ticket_;  // index: the low half of a ticket
     AnswerRoom answer_room_;

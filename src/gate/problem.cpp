@@ -51,8 +51,9 @@ constexpr std::array rows{
     Row{Problem::wrong_key, 401, "wrong-key", "The API key is not known.",
         "Send a valid key. To list the keys: turnpike key list"},
     Row{Problem::not_permitted, 403, "not-permitted", "The caller may not use this route.",
-        "Use an admin key, or the command line on the machine itself. Web pages of other origins "
-        "may only send jobs."},
+        "Use an admin key, or the command line on the machine itself. On a gate without keys, web "
+        "pages of other origins, other programs on the Unix socket (curl --unix-socket), and what "
+        "a proxy forwards may only send jobs."},
     Row{Problem::foreign_host, 403, "foreign-host",
         "The Host field names a host that this gate does not allow.",
         "Add the name to gate.allowed_hosts, or send an API key."},
@@ -101,9 +102,9 @@ constexpr std::array rows{
     Row{Problem::shutting_down, 503, "shutting-down", "The gate is shutting down.",
         "Send the job again when the gate is back."},
     Row{Problem::shortage, 503, "shortage",
-        "Turnpike itself lacked descriptors or memory for this job.",
-        "Send the job again after the time in Retry-After. Whoever runs Turnpike can raise its "
-        "limits; docs/operations.md lists them."},
+        "Turnpike itself was short of descriptors, memory, TCP ports or disk for this job.",
+        "Send the job again after the time in Retry-After. docs/operations.md says what whoever "
+        "runs Turnpike can do (Limits of the system)."},
     Row{Problem::worker_died, 502, "worker-died", "The worker died while it had the job.",
         "Look at the worker's log; the job may be sent again."},
     Row{Problem::poison, 502, "poison",

@@ -28,7 +28,7 @@ enum class Problem : std::uint8_t {
     no_room_on_disk,       // 507
     no_key,                // 401
     wrong_key,             // 401
-    not_permitted,         // 403: the key is not an admin key, or a page may only send jobs
+    not_permitted,         // 403: no admin key, or (without keys) only jobs may be sent
     foreign_host,          // 403
     foreign_origin,        // 403
     no_route,              // 404: under /-/

@@ -27,7 +27,7 @@ enum class FetchFailure : std::uint8_t {
     too_large,
     shortage,  // we had no descriptor or memory to ask
     no_port,   // no port of this machine was left to ask
-    no_disk,   // our own disk did not give the request's body back
+    no_disk,   // our own disk did not store the request's body, or did not give it back
 };
 
 class Fetch final : private LinkUser {

@@ -60,8 +60,11 @@ LaneTrouble trouble_of(const Fetch::Result& result, const std::string& request) 
             return with(bad_answer, fmt::format("{} answered with more than 1 MiB", request));
         case FetchFailure::shortage:
         case FetchFailure::no_port:
-        case FetchFailure::no_disk:
             return with(shortage, "it can't be asked: " + text_of(shortage_of(result)));
+        case FetchFailure::no_disk:
+            return with(shortage,
+                        "it can't be asked: the disk of gate.spool does not keep the request's "
+                        "body: check that it works and has room");
     }
     return {};
 }

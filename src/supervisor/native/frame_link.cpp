@@ -25,9 +25,11 @@ ssize_t send_piece(int socket, std::string_view bytes, std::string_view more, in
 
 constexpr Duration short_for = 20ms;  // then we try again
 
-/// True if the worker has nothing to do with the error: its socket is full, or we lack memory, or too
-/// many descriptors are on their way (ETOOMANYREFS).
-bool is_passing(int error) { return error == EAGAIN || shortage_behind(error) != Shortage::none; }
+/// True if we lack memory, or too many descriptors are on their way (ETOOMANYREFS).
+bool is_shortage(int error) { return error != EAGAIN && shortage_behind(error) != Shortage::none; }
+
+/// True if the worker has nothing to do with the error: its socket is full, or we lack something.
+bool is_passing(int error) { return error == EAGAIN || is_shortage(error); }
 
 /// Returns how many descriptors came.
 std::size_t take_rights(msghdr& message, std::deque<UniqueFd>& into) {
@@ -63,8 +65,8 @@ void FrameLink::close() {
     socket_.close(ignored);
     wakeups_.remove(*this);
     send_again_.cancel();
-    is_short_ = false;
     listen_again_.cancel();
+    is_sending_short_ = is_receiving_short_ = false;
     kept_.clear();
     for (UniqueFd& descriptor : descriptors_) close_in_background(std::move(descriptor));
     descriptors_.clear();
@@ -103,15 +105,15 @@ void FrameLink::keep(std::string_view bytes, std::string_view more, std::size_t 
 
 /// Waits until there is room. If we are short of something, there may be room already: waits a while.
 void FrameLink::wait_to_send(int why) {
-    is_short_ = why != EAGAIN;
-    if (is_short_) return send_again_.set(short_for, [this] { send_kept(); });
+    is_sending_short_ = why != EAGAIN;
+    if (is_sending_short_) return send_again_.set(short_for, [this] { send_kept(); });
     socket_.async_wait(asio::socket_base::wait_write, lifeline_.bind([this](error_code error) {
         if (!error && socket_.is_open()) send_kept();
     }));
 }
 
 void FrameLink::send_kept() {
-    is_short_ = false;
+    is_sending_short_ = false;
     while (!kept_.empty()) {
         Piece& piece = kept_.front();
         const ssize_t sent =
@@ -146,8 +148,9 @@ void FrameLink::receive() {
     const ssize_t got =
         ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     const int error = got < 0 ? errno : 0;
+    if (is_shortage(error)) return wait_to_receive();
+    is_receiving_short_ = false;
     if (error == EINTR || error == EAGAIN) return listen();
-    if (got < 0 && is_passing(error)) return listen_again_.set(short_for, [this] { listen(); });
     if (got <= 0) return break_off(wire::Breach::none);
     const std::size_t came = take_rights(message, descriptors_);
     // The kernel drops descriptors of a message if it has no room for them, or if we have none.
@@ -156,6 +159,12 @@ void FrameLink::receive() {
     if ((was_cut && came == descriptors_max) || descriptors_.size() > descriptors_max)
         return break_off(wire::Breach::descriptor_unannounced);
     if (take_in(static_cast<std::size_t>(got))) wakeups_.add(*this);
+}
+
+/// Waits a while, because we are short of something.
+void FrameLink::wait_to_receive() {
+    listen_again_.set(short_for, [this] { listen(); });
+    if (!std::exchange(is_receiving_short_, true)) user_.could_not_receive();
 }
 
 /// Returns false if the link is closed.

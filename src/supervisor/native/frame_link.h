@@ -30,6 +30,9 @@ public:
     /// or a frame could not be sent; otherwise `kind` is the kind of the frame that broke the
     /// protocol.
     virtual void link_broke(wire::Breach breach, std::uint8_t kind) = 0;
+    /// Called when nothing can be received any more because of what we lack: from now on is_short()
+    /// is true until it works again.
+    virtual void could_not_receive() {}
 
 protected:
     ~FrameLinkUser() = default;
@@ -46,9 +49,9 @@ public:
     /// Closes the socket and tells the user why.
     void break_off(wire::Breach breach);
     [[nodiscard]] bool is_open() const { return socket_.is_open(); }
-    /// True if frames wait because of what we lack. The worker has not got them yet, so its silence
-    /// says nothing.
-    [[nodiscard]] bool is_short() const { return is_short_; }
+    /// True if frames wait because of what we lack: the worker has not got ours yet, or its own lie
+    /// unread. So its silence says nothing.
+    [[nodiscard]] bool is_short() const { return is_sending_short_ || is_receiving_short_; }
 
     /// A file that goes with a frame. Whoever holds `owner` keeps it open.
     struct Attachment {
@@ -82,6 +85,7 @@ private:
     /// Listens again. To wait is a system call, so it comes after the turn's jobs have been sent.
     void wake() override { listen(); }
     void receive();
+    void wait_to_receive();
     [[nodiscard]] bool take_in(std::size_t size);
 
     Wakeups& wakeups_;
@@ -91,7 +95,8 @@ private:
     wire::Decoder<wire::WorkerFrame> decoder_;
     std::deque<UniqueFd> descriptors_;  // an empty one was lost, because we may open no more files
     std::array<char, read_size> bytes_;
-    bool is_short_ = false;
+    bool is_sending_short_ = false;
+    bool is_receiving_short_ = false;
     Alarm send_again_;
     Alarm listen_again_;
     Lifeline lifeline_;  // the loop may still hold callbacks of a link that was destroyed

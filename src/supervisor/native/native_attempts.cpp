@@ -31,16 +31,11 @@ bool is_of_the_worker(Verdict verdict) {
     return verdict == Verdict::unhealthy || verdict == Verdict::out_of_memory;
 }
 
-Cause cause_of(wire::FailWhy why) {
-    switch (why) {
-        case wire::FailWhy::bad_input: return Cause::bad_input;
-        case wire::FailWhy::unhealthy: return Cause::worker_gives_up;
-        case wire::FailWhy::exception:
-        case wire::FailWhy::out_of_memory:
-        case wire::FailWhy::non_finite:
-        case wire::FailWhy::cancelled: return Cause::model_failed;
-    }
-    return Cause::model_failed;
+/// Returns what a client reads of a failure that the worker reported. It follows the verdict, so that
+/// the two can't disagree.
+Cause cause_of(Verdict verdict) {
+    if (verdict == Verdict::bad_input) return Cause::bad_input;
+    return verdict == Verdict::unhealthy ? Cause::worker_gives_up : Cause::model_failed;
 }
 
 }  // namespace
@@ -320,11 +315,12 @@ wire::Breach NativeAttempts::hear(const wire::Done& frame) {
 
 void NativeAttempts::hear(const wire::Failed& frame) {
     NativeAttempt& attempt = at(frame.id);
+    const Verdict verdict = verdict_for(frame.why);
     Trouble& trouble = attempt.exchange->attempt.trouble;
-    trouble.cause = cause_of(frame.why);
+    trouble.cause = cause_of(verdict);
     trouble.said = words_of(frame);
     if (attempt.state == NativeAttempt::State::flowing) attempt.exchange->answer.break_off();
-    end(attempt, verdict_for(frame.why));
+    end(attempt, verdict);
 }
 
 /// A lane without a GPU can't run out of its memory, whatever an old or odd worker says. If it could,

@@ -60,7 +60,7 @@ void NativeProof::begin(std::uint32_t number) {
     excuse_shortage();
 }
 
-/// As long as we can't send the proof, the engine gives the worker more time.
+/// As long as we can't send the proof or read the answer, the engine gives the worker more time.
 void NativeProof::excuse_shortage() {
     if (under_way_.id == 0 || !host_.link.is_short()) return;
     host_.deps.deliver(ProofEnded{host_.process.id(), under_way_.number, ProofVerdict::not_sent});

@@ -46,6 +46,9 @@ public:
     void hear(const wire::Failed& frame);
     void hear(const wire::Progress&) {}
     /// Forgets the proof under way.
+    /// Gives the worker more time as long as the link is short of something. Must be called when that
+    /// begins while a proof may be under way.
+    void excuse_shortage();
     void close() {
         under_way_ = {};
         short_alarm_.cancel();
@@ -62,7 +65,6 @@ private:
         std::size_t size = 0;  // of the whole answer
     };
 
-    void excuse_shortage();
     void answered();
     /// Compares the answer with the right one. If no right answer is known, an answer without an
     /// error is enough.

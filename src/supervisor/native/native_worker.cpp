@@ -170,12 +170,22 @@ bool NativeWorker::heard(const wire::WorkerFrame& frame) {
 void NativeWorker::probe(std::uint32_t number) {
     if (state_ != State::up) return;
     if (link_.is_short()) return deps_.deliver(ProbeEnded{worker_, number, ProbeVerdict::not_sent});
+    probed_ = number;
     conversation_.pinged(std::uint64_t{number} + 1);
     tell(wire::Ping{std::uint64_t{number} + 1});
 }
 
 void NativeWorker::hear(const wire::Pong& frame) {
-    deps_.deliver(ProbeEnded{worker_, static_cast<std::uint32_t>(frame.id - 1)});
+    const auto number = static_cast<std::uint32_t>(frame.id - 1);
+    if (probed_ == number) probed_.reset();
+    deps_.deliver(ProbeEnded{worker_, number});
+}
+
+/// The worker may have answered a probe or a proof, but we can't read it.
+void NativeWorker::could_not_receive() {
+    if (const auto number = std::exchange(probed_, std::nullopt))
+        deps_.deliver(ProbeEnded{worker_, *number, ProbeVerdict::not_sent});
+    proof_.excuse_shortage();
 }
 
 void NativeWorker::hear(const wire::Log& frame) {

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ private:
 
     bool heard(const wire::WorkerFrame& frame) override;
     void link_broke(wire::Breach breach, std::uint8_t kind) override;
+    void could_not_receive() override;
 
     void hear(const wire::Hello& frame);
     void hear(const wire::Loading& frame);
@@ -91,6 +93,7 @@ private:
     NativeAttempts attempts_;
     NativeProof proof_;
     Instant imported_at_ = never;
+    std::optional<std::uint32_t> probed_;  // the probe that is not answered yet
     StacksAsked stacks_;
     std::uint64_t stacks_asked_ = 0;  // requests for stacks so far
     std::string out_;

@@ -56,6 +56,17 @@ class Proxies(Case):
         clients = self.clients_in_log(gate)
         self.assertTrue(clients[0].startswith("127.0.0.1:"), clients)
 
+    def test_whoever_comes_through_a_proxy_over_tcp_is_no_admin_without_keys(self):
+        gate = self.gate([self.scripted(echo)])
+        for mark in (("X-Forwarded-For", "127.0.0.1"), ("Forwarded", "for=unknown"), ("X-Real-IP", "127.0.0.1"), ("Via", "1.1 proxy")):
+            with self.subTest(mark=mark):
+                self.assertEqual(gate.ask("POST", "/", b"x", [mark]).status, 200)
+                self.assertEqual(gate.ask("GET", "/-/readyz", None, [mark]).status, 200)
+                for method, target in ADMIN_ROUTES:
+                    self.assert_problem(gate.ask(method, target, b"" if method == "POST" else None, [mark]), 403, "not-permitted")
+        self.assertEqual(gate.ask("GET", "/-/status").status, 200)
+        self.assertEqual(gate.lane(0)["state"], "ready")
+
     def test_mistakes_are_named(self):
         config = self.write_config('[gate]\ntrusted_proxies = ["proxy.lan", "10.0.0.1/8", "::/0"]\n'
                                    '[pool.default]\nattach = ["http://127.0.0.1:1"]\n')

@@ -1,5 +1,5 @@
-// Every combination of what access depends on: rule, method, Origin, Sec-Fetch-*, Referer, keys and
-// entrance. What must come out is computed by a second, plainer statement of the rules (expected()),
+// Every combination of what access depends on: rule, method, Origin, Sec-Fetch-*, Referer, a proxy,
+// keys and entrance. What must come out is computed by a second, plainer statement of the rules (expected()),
 // which works on the names of the cases and never looks at the fields' text.
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ struct Variant {
 enum class From { nowhere, own, own_by_tls, allowed, foreign };
 enum class Site { absent, none, same_origin, same_site, cross_site, unknown };
 enum class Fetch { absent, top_window, prefetch, frame, image, script };
+enum class Way { direct, proxied };
 enum class Key { not_needed, missing, wrong, plain, admin };
 
 constexpr std::array methods{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
@@ -68,12 +69,18 @@ constexpr std::array<Variant<From>, 8> referers{{
     {From::foreign, "Referer: https://\r\n"},
 }};
 
+constexpr std::array<Variant<Way>, 2> ways{{
+    {Way::direct, ""},
+    {Way::proxied, "X-Forwarded-For: 127.0.0.1\r\n"},
+}};
+
 struct Request {
     bool is_get_or_head = false;
     From origin = From::nowhere;
     Site site = Site::absent;
     Fetch fetch = Fetch::absent;
     From referer = From::nowhere;
+    Way way = Way::direct;
 };
 
 struct Outcome {
@@ -106,7 +113,8 @@ Outcome expected(const Request& request, Rule rule, Key key, Entrance entrance) 
     if (entrance == Entrance::command_line) return {.problem = {}, .is_admin = true};
     const Page page = page_of(request, key);
     if (page == Page::foreign) return {.problem = Problem::foreign_origin};
-    if (key == Key::not_needed && page == Page::none && entrance == Entrance::tcp)
+    if (key == Key::not_needed && page == Page::none && entrance == Entrance::tcp &&
+        request.way == Way::direct)
         return {.problem = {}, .is_admin = true};
     if (rule == Rule::anybody) return {.problem = {}, .is_admin = key == Key::admin};
     if (key == Key::missing) return {.problem = Problem::no_key};
@@ -171,21 +179,24 @@ TEST_F(AccessProduct, IsAsExpectedForEveryCombination) {
         for (const auto& origin : origins)
             for (const auto& site : sites)
                 for (const auto& fetch : fetches)
-                    for (const auto& referer : referers) {
-                        std::string text(method);
-                        text.append(" / HTTP/1.1\r\nHost: localhost:8000\r\n");
-                        for (const std::string_view fields :
-                             {origin.text, site.text, fetch.text, referer.text})
-                            text.append(fields);
-                        check(text, {.is_get_or_head = method == "GET" || method == "HEAD",
-                                     .origin = origin.is,
-                                     .site = site.is,
-                                     .fetch = fetch.is,
-                                     .referer = referer.is});
-                        ASSERT_FALSE(HasFailure());
-                    }
+                    for (const auto& referer : referers)
+                        for (const auto& way : ways) {
+                            std::string text(method);
+                            text.append(" / HTTP/1.1\r\nHost: localhost:8000\r\n");
+                            for (const std::string_view fields :
+                                 {origin.text, site.text, fetch.text, referer.text, way.text})
+                                text.append(fields);
+                            check(text, {.is_get_or_head = method == "GET" || method == "HEAD",
+                                         .origin = origin.is,
+                                         .site = site.is,
+                                         .fetch = fetch.is,
+                                         .referer = referer.is,
+                                         .way = way.is});
+                            ASSERT_FALSE(HasFailure());
+                        }
     EXPECT_EQ(checked_, methods.size() * origins.size() * sites.size() * fetches.size() *
-                            referers.size() * rules.size() * entrances.size() * all_keys.size());
+                            referers.size() * ways.size() * rules.size() * entrances.size() *
+                            all_keys.size());
 }
 
 }  // namespace

@@ -145,6 +145,21 @@ TEST_F(AccessControlTest, NeedsNoKeyIfThereAreNone) {
     }
 }
 
+TEST_F(AccessControlTest, LetsWhatAProxyForwardsOnlySendJobsIfThereAreNoKeys) {
+    for (const std::string mark :
+         {"Forwarded: for=unknown\r\n", "X-Forwarded-For: 127.0.0.1\r\n", "X-Forwarded-For: \r\n",
+          "x-real-ip: 10.1.1.1\r\n", "Via: 1.1 proxy\r\n"}) {
+        for (const Rule rule : {Rule::anybody, Rule::job}) {
+            const Checked caller = check(get(mark), rule);
+            ASSERT_TRUE(caller) << mark;
+            EXPECT_FALSE(caller->is_admin) << mark;
+        }
+        EXPECT_EQ(problem(get(mark), Rule::member), Problem::not_permitted) << mark;
+        EXPECT_EQ(problem(get(mark), Rule::admin), Problem::not_permitted) << mark;
+        EXPECT_EQ(problem(get(mark), Rule::admin, Entrance::command_line), std::nullopt) << mark;
+    }
+}
+
 TEST_F(AccessControlTest, IgnoresPresentedKeysIfThereAreNone) {
     EXPECT_EQ(problem(get("Authorization: Bearer of-the-worker\r\n")), std::nullopt);
     EXPECT_EQ(problem("GET / HTTP/1.1\r\nHost: evil.example\r\nTurnpike-Key: " + admin_ + "\r\n"),

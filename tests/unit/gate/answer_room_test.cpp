@@ -2,7 +2,9 @@
 #include "gate/answer_room.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 
@@ -157,6 +159,45 @@ TEST(AnswerRoom, CutsNobodyWhileReadersTakeEnough) {
         gate.look(AnswerRoom::progress_min.count);
     }
     for (const Reading& one : gate.all) EXPECT_FALSE(one.peer->is_closed);
+}
+
+/// As long as it lives, no file may grow beyond this size.
+class SmallFiles {
+public:
+    explicit SmallFiles(std::uint64_t most) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+        const rlimit small{.rlim_cur = most, .rlim_max = before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    }
+    ~SmallFiles() { EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
+    SmallFiles(const SmallFiles&) = delete;
+    SmallFiles& operator=(const SmallFiles&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+TEST(AnswerRoom, CutsNobodyForTheOnlyAnswerOnTheDisk) {
+    SmallDisk gate;
+    Reading& only = gate.begin("10.0.0.1");
+    {
+        const SmallFiles full(mebibyte.count);
+        gate.write(only, 20);
+        ASSERT_TRUE(only.waits_for_disk());
+        ASSERT_GT(only.exchange->answer.share().spooled, 0U);
+        for (int i = 0; i < 10; ++i) gate.look();
+        EXPECT_TRUE(only.waits_for_disk());
+        EXPECT_FALSE(only.peer->is_closed) << "no other answer would get the room";
+    }
+    Reading& other = gate.begin("10.0.0.2");
+    gate.write(other, 8);
+    const SmallFiles full(mebibyte.count);
+    gate.write(only, 20);
+    gate.look();
+    gate.look();
+    EXPECT_TRUE(only.peer->is_closed);
+    EXPECT_FALSE(other.peer->is_closed);
 }
 
 TEST(AnswerRoom, CutsNobodyIfOthersThanAnswersHaveFilledTheDisk) {

@@ -13,15 +13,16 @@ constexpr std::uint32_t most = 20;
 
 constexpr std::string_view proxy = "10.9.9.9";
 
-Config small_gate() {
+Config small_gate(std::uint32_t connections_max) {
     Config config{.pools = {PoolConfig{.name = "only"}}};
-    config.gate.connections_max = most;
+    config.gate.connections_max = connections_max;
     config.gate.trusted_proxies.networks = {*parse_network(proxy)};
     return config;
 }
 
 struct Crowded : GateFixture {
-    Crowded() : GateFixture(small_gate()) {}
+    explicit Crowded(std::uint32_t connections_max = most)
+        : GateFixture(small_gate(connections_max)) {}
 
     Client& come(Entrance entrance, std::string address) {
         Client& client = connect(entrance, std::move(address));
@@ -63,6 +64,28 @@ TEST(GateRoom, KeepsAShareForWhoIsNotHereYet) {
     EXPECT_TRUE(gate.is_served(gate.come(Entrance::tcp, "10.0.0.3")));
 }
 
+TEST(GateRoom, IsNotFilledByAFewGreedyClientsOneAfterTheOther) {
+    constexpr std::uint32_t whole = 100;
+    for (const std::uint32_t greedy : {1U, 2U, 3U, 5U}) {
+        Crowded gate(whole);
+        for (std::uint32_t who = 0; who < greedy; ++who)
+            for (std::uint32_t i = 0; i <= whole; ++i) gate.busy("10.0.1." + std::to_string(who));
+        EXPECT_GE(gate.gate.connections(), whole - whole / 10) << "what is free is not held back";
+        EXPECT_LT(gate.gate.connections(), whole) << greedy;
+        EXPECT_TRUE(gate.is_served(gate.come(Entrance::tcp, "10.0.0.1"))) << greedy;
+    }
+}
+
+TEST(GateRoom, GivesTheVeryLastToAClientThatHasNone) {
+    Crowded gate;
+    for (std::uint32_t i = 0; i < most; ++i) gate.busy("10.0.1.1");
+    for (std::uint32_t i = 0; i < most; ++i) gate.busy("10.0.1.2");
+    EXPECT_EQ(gate.gate.connections(), most - 1);
+    EXPECT_FALSE(gate.busy("10.0.0.1").is_over);
+    EXPECT_TRUE(gate.busy("10.0.0.1").is_over) << "it has one, and all others are busy";
+    EXPECT_EQ(gate.gate.connections(), most);
+}
+
 TEST(GateRoom, HasNoShareForATrustedProxy) {
     Crowded gate;
     gate.busy("10.0.0.1");
@@ -88,6 +111,17 @@ TEST(GateRoom, KeepsPlacesForTheCommandLine) {
         commands.push_back(&gate.command_line());
     for (Client* command : commands) EXPECT_TRUE(gate.is_served(*command));
     EXPECT_EQ(gate.gate.connections(), most + Gate::command_lines_max);
+}
+
+TEST(GateRoom, PushesNoCommandLineOutForAClient) {
+    Crowded gate;
+    for (std::uint32_t i = 0; i < most; ++i) gate.busy("10.0.0." + std::to_string(i));
+    Client& command = gate.command_line();
+    EXPECT_FALSE(gate.gate.has_room());
+    Client& newcomer = gate.come(Entrance::tcp, "10.0.1.1");
+    EXPECT_TRUE(gate.loop.run_until([&] { return newcomer.is_over; }));
+    EXPECT_EQ(gate.gate.connections(), most + 1);
+    EXPECT_TRUE(gate.is_served(command));
 }
 
 TEST(GateRoom, BoundsTheCommandLineAndTakesTheNextOne) {

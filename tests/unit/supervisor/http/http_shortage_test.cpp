@@ -130,7 +130,7 @@ TEST(HttpShortage, OfAProofWhoseBodyIsOnDiskIsNoJudgement) {
     stand.settle();
     EXPECT_TRUE(cut->is_closed);
     EXPECT_EQ(stand.last<ProofEnded>().verdict, ProofVerdict::not_sent);
-    EXPECT_THAT(stand.facts().trouble.told, HasSubstr(text_of(Shortage::disk)));
+    EXPECT_THAT(stand.facts().trouble.told, HasSubstr("the disk of gate.spool does not keep"));
     stand.store.folder = spool;
     stand.pass(poll_every);
     const auto whole = stand.accept();

@@ -1,13 +1,18 @@
-// A link that is short of something keeps what it has to send.
+// A link that is short of something keeps what it has to send, and its worker is not blamed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -105,6 +110,53 @@ int ask_while_too_many_descriptors_are_on_their_way() {
     return stand.peer.jobs.size() == 2 ? 0 : 6;
 }
 
+/// From now on recvmsg() of this process says that the kernel has no memory.
+bool forbid_receiving() {
+    std::array<sock_filter, 4> code{
+        sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_recvmsg, 0, 1),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{.len = code.size(), .filter = code.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// A probe is answered, but the answer can't be read. Then the next probe and a proof are due.
+int answer_what_nobody_can_read() {
+    NativeWorkerStand stand;
+    stand.load();
+    stand.say(wire::Ready{.slots = 1, .batch = 1, .has_example = true, .example = "{}"});
+    stand.worker->probe(1);
+    stand.hear();
+    if (!forbid_receiving()) return not_limited;
+    stand.say(wire::Pong{2});
+    stand.pass(10s);
+    if (stand.count("ProbeEnded") != 1) return 1;
+    if (stand.last<ProbeEnded>().verdict != ProbeVerdict::not_sent) return 2;
+    stand.worker->probe(2);
+    if (stand.count("ProbeEnded") != 2) return 3;
+    if (stand.last<ProbeEnded>().verdict != ProbeVerdict::not_sent) return 4;
+    stand.worker->prove(7);
+    stand.pass(10s);
+    if (stand.count("ProofEnded") < 10 || stand.count("WorkerMisbehaved") != 0) return 5;
+    return stand.last<ProofEnded>().verdict == ProofVerdict::not_sent ? 0 : 6;
+}
+
+/// The same for a proof that was sent before.
+int prove_what_nobody_can_read() {
+    NativeWorkerStand stand;
+    stand.load();
+    stand.say(wire::Ready{.slots = 1, .batch = 1, .has_example = true, .example = "{}"});
+    stand.worker->prove(7);
+    stand.hear();
+    if (!forbid_receiving()) return not_limited;
+    stand.say(wire::Failed{.id = stand.peer.jobs.at(0).id, .why = wire::FailWhy::exception});
+    stand.pass(10s);
+    if (stand.count("ProofEnded") < 10) return 1;
+    return stand.last<ProofEnded>().verdict == ProofVerdict::not_sent ? 0 : 2;
+}
+
 int code_of(int (*test)()) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(test());
@@ -123,6 +175,14 @@ TEST(FrameLinkShortage, IsNoSilenceOfTheWorker) {
     const int code = code_of(ask_while_too_many_descriptors_are_on_their_way);
     if (code == not_limited) GTEST_SKIP() << "the limit does not hold here";
     EXPECT_EQ(code, 0);
+}
+
+TEST(FrameLinkShortage, OfMemoryToReceiveIsNoSilenceOfTheWorker) {
+    for (int (*const test)() : {answer_what_nobody_can_read, prove_what_nobody_can_read}) {
+        const int code = code_of(test);
+        if (code == not_limited) GTEST_SKIP() << "seccomp can't be used here";
+        EXPECT_EQ(code, 0);
+    }
 }
 
 }  // namespace

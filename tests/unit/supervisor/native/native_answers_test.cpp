@@ -221,6 +221,8 @@ TEST(NativeAnswers, ThatFailedOnALaneWithoutAGpuNeverSayThatItsMemoryRanOut) {
         if (is_cancelled) stand.attempts.cancel(NativeStand::attempt(0));
         stand.say(wire::Failed{.id = id, .why = wire::FailWhy::out_of_memory, .message = "CUDA"});
         EXPECT_EQ(stand.verdict(0), is_cancelled ? Verdict::cancelled : Verdict::model_failed);
+        EXPECT_EQ(stand.exchange(0).attempt.trouble,
+                  (Trouble{.cause = Cause::model_failed, .said = "CUDA"}));
     }
 }
 
