@@ -6,7 +6,8 @@
 Every job takes the same time (--work, 5 ms, asleep, so that it needs no core). The honest client sends one job at a time over a
 kept connection. Each round measures it alone, then beside one attack, so that both figures of a ratio come from neighbouring
 seconds. Honest client and attacker have a key each. Attackers are limited in rate, because they share the cores with the gate.
-The gate's bounds are low, so that each attack reaches the bound that it aims at. Aim: p99 beside an attack at most twice the
+The gate's bounds are low, so that attacks reach them; only that of connections is not, because connections count by address,
+and here both clients have the same (tests/integration/gate/test_floods.py has several). Aim: p99 beside an attack at most twice the
 quiet one (median of the rounds), and every honest job answered. Exit: 0 if each attack meets it, 1 if not.
 """
 import argparse
@@ -37,13 +38,17 @@ class Sleeps(turnpike.Model):
 
 BOUNDS = """
 [gate]
-connections_max = 400
 answers_max = "256MiB"
 
 [queue]
 jobs_max = 60
 arriving_max = 60
 bytes_max = "128MiB"
+
+[pool.default]
+model = "model.py"
+gpus = "none"
+lanes = 4
 """
 AIM = 2
 
@@ -229,7 +234,7 @@ def main():
         (on.folder / "turnpike.toml").write_text(BOUNDS)
         keys = [subprocess.run([binary, "key", "new", name], env=on.environment, stdout=subprocess.PIPE, text=True,
                                check=True).stdout.split()[-1] for name in ("honest", "attacker")]
-        _, port = on.start_gate(binary, on.folder / "model.py", "--config", on.folder / "turnpike.toml", "--gpus", "none", "--lanes", "4", "--name", f"bench-{os.getpid()}")
+        _, port = on.start_gate(binary, on.folder / "turnpike.toml", "--name", f"bench-{os.getpid()}")
         honest = Honest(port, keys[0])
         asyncio.run(honest.measure(1))  # waits for the lanes, and warms them up
         print(f"{'attack':20} {'quiet':>8} {'attacked':>9} {'ratio':>6}   (p99 of an honest client in ms; jobs of {options.work * 1000:g} ms)")
