@@ -118,7 +118,7 @@ class Clients(Case):
             return (have.get("key alice", {}).get("queued") == 2 and have.get("key root", {}).get("uploads") == 1) and have
         have = wait_until(have_come, "two jobs are queued, and one upload is under way")
         self.assertGreater(have["key alice"].pop("oldest_wait_s"), 0)
-        self.assertEqual(have["key alice"], {"uploads": 0, "queued": 2, "running": 1, "bytes": 300, "refused": 0})
+        self.assertEqual(have["key alice"], {"uploads": 0, "queued": 2, "running": 1, "bytes": 300, "refused": 0, "suspected": False})
         self.assertEqual((have["key root"]["queued"], have["key root"]["running"]), (0, 0))
         lines = self.command("status", "--name", gate.name, "--clients").stdout.splitlines()
         self.assertEqual(lines[0].split()[:3], ["CLIENT", "UPLOADS", "QUEUED"])
