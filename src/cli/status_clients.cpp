@@ -41,9 +41,8 @@ std::vector<Cell> client_row(const json::object& client) {
 std::string suspicion_of(const json::object& client) {
     if (!is_true(client, "suspected")) return "";
     return fmt::format(
-        "{}: several of its jobs killed workers, so its jobs run alone, one at a time, while "
-        "others "
-        "use the pool\n",
+        "{}: several of its jobs killed workers, so its jobs run alone, one at a time, "
+        "while others use the pool\n",
         text_of(client, "client"));
 }
 

@@ -49,9 +49,8 @@ private:
             return "its client read the answer more slowly than gate.answer_rate_min";
         case EndReason::answers_full:
             return "the answers that wait for their clients had reached gate.answers_max, or "
-                   "filled "
-                   "the disk of gate.spool; this client had most of them, and this was its "
-                   "slowest reader";
+                   "filled the disk of gate.spool; this client had most of them, and this was "
+                   "its slowest reader";
         case EndReason::answer_lost:
             return "a part of the answer could not be read back from gate.spool";
         case EndReason::shutting_down:

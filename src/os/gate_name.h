@@ -42,9 +42,9 @@ struct NamedGate {
 /// here; named_gates() tells whether a gate has it.
 [[nodiscard]] UniqueFd take_abstract_name(const std::string& name);
 
-/// Connects as the command line to a Unix socket by its path, or by its abstract name if `address` begins with @. An
-/// abstract name of another user is refused with EACCES. Returns an empty descriptor and sets errno
-/// on failure. The socket does not block.
+/// Connects as the command line to a Unix socket by its path, or by its abstract name if `address`
+/// begins with @. An abstract name of another user is refused with EACCES. Returns an empty
+/// descriptor and sets errno on failure. The socket does not block.
 [[nodiscard]] UniqueFd connect_unix(std::string_view address);
 
 /// Returns the pid of the process that listens at the other end, if it runs as this user.
