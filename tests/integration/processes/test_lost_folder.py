@@ -102,6 +102,13 @@ class LostCase(NativeCase):
 
 
 class LostFolder(LostCase):
+    @classmethod
+    def setUpClass(cls):
+        """Gates of other tests that run now must not remove our spare folders."""
+        super().setUpClass()
+        (cls.folder / "tmpdir").mkdir()
+        cls.env["TMPDIR"] = str(cls.folder / "tmpdir")
+
     def test_whatever_is_removed_comes_back(self):
         gate = self.served()
         self.break_the_source()
